@@ -45,7 +45,9 @@ class TokenBytes:
         ids = np.asarray(ids).reshape(-1)
         if ids.size and not 0 <= ids.min() <= ids.max() < self.size:
             raise VtcError(f"token ids {ids.min()} to {ids.max()} exceed the vocabulary (0 to {self.size - 1})")
-        return b"".join(self._gather(ids[i : i + CHUNK].astype(np.int64, copy=False)) for i in range(0, ids.size, CHUNK))
+        return b"".join(
+            self._gather(ids[i : i + CHUNK].astype(np.int64, copy=False)) for i in range(0, ids.size, CHUNK)
+        )
 
     def _gather(self, ids: np.ndarray) -> bytes:
         """Bytes of int64 [n] ids: every output byte is copied from its place in the flat buffer by one index array."""
