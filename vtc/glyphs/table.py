@@ -1,7 +1,7 @@
 """The glyph table: symbol -> glyph image, visual feature and LLM embedding row, all by id.
 
-Built by `python -m codebooks.table`. A feature is a fixed linear map of the glyph image, centred and brought to unit length, so that
-the patch embedding of a page image equals this table's row, cell by cell: nothing has to be recognised.
+Built by `python -m codebooks.table`. A feature is a fixed linear map of the glyph image, centred and brought to unit
+length, so that the patch embedding of a page image equals this table's row, cell by cell: nothing has to be recognised.
 """
 
 from __future__ import annotations
@@ -68,7 +68,9 @@ class GlyphTable:
             )
         tensors, header = load_artefact(path, KIND)
         if header.get("version") != VERSION:
-            raise VtcError(f"{path}: glyph table of version {header.get('version')}, this program reads {VERSION}; build it again")
+            raise VtcError(
+                f"{path}: glyph table of version {header.get('version')}, this program reads {VERSION}; build it again"
+            )
         return cls(
             name=header["name"],
             hash=header["recipe"],
@@ -98,4 +100,6 @@ class GlyphTable:
         try:
             return load_artefact(self.path, KIND, ["embeddings"])[0]["embeddings"]
         except VtcError as error:
-            raise VtcError(f"{self.path}: built without embedding rows; build it again without --no-embeddings") from error
+            raise VtcError(
+                f"{self.path}: built without embedding rows; build it again without --no-embeddings"
+            ) from error
