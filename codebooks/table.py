@@ -1,9 +1,10 @@
-"""Build the glyph table of a tokenizer: every symbol's glyph image, its visual feature, and the LLM's embedding row beside it.
+"""Build the glyph table of a tokenizer: every symbol's glyph image, its visual feature, and the LLM's embedding row
+beside it.
 
     python -m codebooks.table [--llm smollm2-135m] [--rank 256] [--force]
 
-Out comes `table-NAME.safetensors` in the artefacts folder, which `vtc.glyphs.table.GlyphTable` loads. It is skipped when it is up to
-date. The build fails if two symbols share an image or a feature.
+Out comes `table-NAME.safetensors` in the artefacts folder, which `vtc.glyphs.table.GlyphTable` loads. It is skipped
+when it is up to date. The build fails if two symbols share an image or a feature.
 """
 
 from __future__ import annotations
@@ -30,9 +31,10 @@ NEAREST = 1e-3  # smallest allowed distance between two features
 def whitening(images: np.ndarray, rank: int) -> tuple[torch.Tensor, torch.Tensor]:
     """The fixed linear map from a glyph image to its feature, before normalisation.
 
-    The map is R' (C + ridge I)^(-1/2), applied to the centred image, with C the covariance of the vocabulary's images and R fixed
-    random signs (Achlioptas 2003). Unlike principal components, the symmetric root neither depends on the signs and order that an
-    eigensolver returns nor cuts the spectrum, so that two machines get the same map up to rounding.
+    The map is R' (C + ridge I)^(-1/2), applied to the centred image, with C the covariance of the vocabulary's images
+    and R fixed random signs (Achlioptas 2003). Unlike principal components, the symmetric root neither depends on the
+    signs and order that an eigensolver returns nor cuts the spectrum, so that two machines get the same map up to
+    rounding.
 
     Args:
         images: uint8 [V, px / 8] packed bits.
@@ -84,7 +86,9 @@ def check_injective(images: np.ndarray, rows: torch.Tensor, tokens: list[bytes])
     if len(first) < len(images):
         culprit = int(first[count.argmax()])
         twins = np.flatnonzero((images == images[culprit]).all(1))[:4]
-        raise VtcError(f"glyph table: tokens {[tokens[i] for i in twins]} share one image; change the style or the atlas")
+        raise VtcError(
+            f"glyph table: tokens {[tokens[i] for i in twins]} share one image; change the style or the atlas"
+        )
     distance, one, other = nearest_distance(rows)
     if distance < NEAREST:
         raise VtcError(f"glyph table: tokens {tokens[one]!r} and {tokens[other]!r} share one feature; raise --rank")
@@ -131,9 +135,15 @@ def up_to_date(path: Path, recipe: str) -> bool:
 
 def main(argv: list[str] | None = None) -> int:
     """Command line; see the module's docstring."""
-    parser = argparse.ArgumentParser(prog="python -m codebooks.table", description="Build the glyph table of a tokenizer.")
-    parser.add_argument("--llm", default="smollm2-135m", help="default LLM, local folder or hub id (default: %(default)s)")
-    parser.add_argument("--rank", type=int, default=256, help="dimensions of a feature, a multiple of 64 (default: 256)")
+    parser = argparse.ArgumentParser(
+        prog="python -m codebooks.table", description="Build the glyph table of a tokenizer."
+    )
+    parser.add_argument(
+        "--llm", default="smollm2-135m", help="default LLM, local folder or hub id (default: %(default)s)"
+    )
+    parser.add_argument(
+        "--rank", type=int, default=256, help="dimensions of a feature, a multiple of 64 (default: 256)"
+    )
     parser.add_argument("--no-embeddings", action="store_true", help="leave out the LLM's rows (no weights are needed)")
     parser.add_argument("--force", action="store_true", help="build even if up to date")
     parser.add_argument("-o", "--output", type=Path, help="file to write (default: in the artefacts folder)")

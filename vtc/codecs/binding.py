@@ -1,10 +1,10 @@
 """Position binding: which coordinates, signs and power each position of a tile gets in the latent.
 
-A symbol's feature f (unit, [rank]) at position i of a tile is multiplied by fixed signs, placed on `rank` neighbouring coordinates of
-the latent (cyclically, starting at a block that depends on i) and scaled by an amplitude a_i; the latent is the sum. Each binding is
-an isometry, and two positions interfere like random vectors of the full width: the signs alone decorrelate them. This is a sparse
-superposition code (Joseph and Barron 2012); letting the power fall exponentially over the positions is what brings such codes from
-the threshold of flat power towards capacity (Rush, Greig and Venkataramanan 2017).
+A symbol's feature f (unit, [rank]) at position i of a tile is multiplied by fixed signs, cut into blocks that go to
+fixed random places of the latent, and scaled by an amplitude a_i; the latent is the sum. Each binding is an isometry,
+and two positions interfere like random vectors of the full width: where their blocks meet, the signs decorrelate them.
+This is a sparse superposition code (Joseph and Barron 2012); letting the power fall exponentially over the positions is
+what brings such codes from the threshold of flat power towards capacity (Rush, Greig and Venkataramanan 2017).
 """
 
 from __future__ import annotations
@@ -16,15 +16,17 @@ from functools import lru_cache
 import numpy as np
 import torch
 
-BLOCK = 64  # coordinates; the starts of the windows are multiples of it
+from vtc.records.noise import signs
+
+BLOCK = 32  # neighbouring coordinates of a feature that stay together
 
 
 @lru_cache(maxsize=8)
-def signs(positions: int, rank: int) -> torch.Tensor:
-    """Fixed signs, float32 [positions, rank] of +-1, from SHAKE-256: the same on every machine and in every version."""
-    stream = hashlib.shake_256(f"vtc binding 1 rank {rank}".encode()).digest(positions * rank // 8)
-    bits = np.unpackbits(np.frombuffer(stream, np.uint8)).reshape(positions, rank)
-    return torch.from_numpy(bits.astype(np.float32) * 2 - 1)
+def block_table(positions: int, per_feature: int, blocks: int) -> torch.Tensor:
+    """Which blocks of a latent hold a feature's at each position: int64 [positions, per_feature], fixed for ever."""
+    stream = hashlib.shake_256(f"vtc binding blocks 1 {blocks}".encode()).digest(8 * positions * blocks)
+    keys = np.frombuffer(stream, "<u8").reshape(positions, blocks)
+    return torch.from_numpy(keys.argsort(1, kind="stable")[:, :per_feature].copy())
 
 
 def amplitudes(length: int, decay: float) -> torch.Tensor:
@@ -46,38 +48,33 @@ class Binding:
 
     @property
     def blocks(self) -> int:
-        """Number of window starts."""
+        """Blocks of a latent."""
         return self.width // BLOCK
 
-    def signs(self, device: torch.device | str = "cpu") -> torch.Tensor:
-        """float32 [positions, rank]."""
-        return signs(self.positions, self.rank).to(device)
+    def signs(self) -> torch.Tensor:
+        """Fixed signs, float32 [positions, rank] of +-1."""
+        return torch.from_numpy(signs("binding signs 1", (self.positions, self.rank)))
 
-    def windows(self, latents: torch.Tensor) -> torch.Tensor:
-        """View latents [T, width] as windows [T * blocks, rank] (copied); position i of tile t reads row t * blocks + i % blocks."""
-        padded = torch.cat([latents, latents[:, : self.rank]], 1)
-        return padded.unfold(1, self.rank, BLOCK)[:, : self.blocks].reshape(-1, self.rank)
+    def rows(self, tile: torch.Tensor, position: torch.Tensor) -> torch.Tensor:
+        """Rows of a latent batch seen as [T * blocks, BLOCK] that hold each symbol: int64 [n, rank / BLOCK]."""
+        table = block_table(self.positions, self.rank // BLOCK, self.blocks)
+        return tile[:, None] * self.blocks + table[position]
 
-    def overlap_add(self, windows: torch.Tensor) -> torch.Tensor:
-        """Transpose of `windows`: [T * blocks, rank] -> latents [T, width]."""
-        parts = windows.view(-1, self.blocks, self.rank // BLOCK, BLOCK)
-        latents = parts[:, :, 0].clone()
-        for step in range(1, self.rank // BLOCK):
-            latents += parts[:, :, step].roll(step, 1)
-        return latents.reshape(-1, self.width)
+    def gather(self, latents: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+        """What latents [T, width] hold at the symbols' places: [n, rank], signs not yet undone."""
+        return latents.reshape(-1, BLOCK)[rows.reshape(-1)].view(-1, self.rank)
 
-    def fold(self, signed: torch.Tensor, tile: torch.Tensor, position: torch.Tensor, tiles: int) -> torch.Tensor:
-        """Sum bound vectors into latents.
+    def fold(self, signed: torch.Tensor, rows: torch.Tensor, tiles: int) -> torch.Tensor:
+        """Sum bound vectors into latents; the transpose of `gather`.
 
         Args:
             signed: [n, rank] features times amplitude times the position's signs.
-            tile, position: int64 [n] where each belongs.
+            rows: see `rows`.
             tiles: number of latents T.
 
         Returns:
             latents [T, width].
         """
-        windows = torch.zeros(tiles * self.blocks, self.rank, dtype=signed.dtype, device=signed.device)
-        row = tile * self.blocks + position % self.blocks
-        windows.scatter_add_(0, row[:, None].expand_as(signed), signed)
-        return self.overlap_add(windows)
+        out = torch.zeros(tiles * self.blocks, BLOCK, dtype=signed.dtype)
+        parts = signed.reshape(-1, BLOCK)
+        return out.scatter_add_(0, rows.reshape(-1, 1).expand_as(parts), parts).view(tiles, self.width)

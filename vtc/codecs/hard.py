@@ -1,8 +1,9 @@
-"""The hard codec: symbols are bound by position and summed; soft interference cancellation takes them apart again. No training.
+"""The hard codec: symbols are bound by position and summed; soft interference cancellation takes them apart again. No
+training.
 
-Verify, then commit: every tile is decoded when it is encoded. One that does not come back tries another prior, then two tiles of
-half the length, and at last its ids are kept as they are, so that a document is exact by construction and the density that it
-reports is the one that was reached.
+Verify, then commit: every tile is decoded when it is encoded. One that does not come back tries another prior, then two
+tiles of half the length, and at last its ids are kept as they are, so that a document is exact by construction and the
+density that it reports is the one that was reached.
 """
 
 from __future__ import annotations
@@ -18,9 +19,10 @@ import torch
 from vtc.codecs.base import Codec, CodedPage, DecodedPage, page_checksum
 from vtc.codecs.binding import BLOCK, Binding, amplitudes
 from vtc.codecs.cancellation import cancel
+from vtc.codecs.prior import load_prior
 from vtc.codecs.search import DenseSearch, PrunedSearch
-from vtc.codecs.side import LITERAL, Plan, balanced
-from vtc.codecs.storage import NOISE, latent_bytes, pack, unpack
+from vtc.codecs.side import LITERAL, Plan, balanced, require
+from vtc.codecs.storage import NOISE, Stored, latent_bytes, pack, unpack
 from vtc.glyphs.table import GlyphTable
 from vtc.records.errors import UsageError, VtcError
 
@@ -29,6 +31,7 @@ POSITIONS = 2048  # longest tile
 DENSE = 6144  # alphabets up to this size are weighed whole
 MARGIN = 0.9  # smallest confidence that verification accepts: another machine rounds differently
 ROUNDS = 60
+DEEPEST = 84  # dB of decay; float32 sums round away what lies further down
 
 
 @dataclass
@@ -46,11 +49,13 @@ class HardCodec(Codec):
     """float32, float16, int8, int6, int4 or int3."""
     alphabet: str = "page"
     """page: only symbols of the page compete (their list is stored); vocabulary: all of the table."""
-    prior: str = "histogram"
-    """none: every symbol is as likely; histogram: the page's own counts (stored; needs the page's alphabet);
-    unigram: the shipped table of token frequencies."""
+    prior: str = "auto"
+    """none: every symbol is as likely; histogram: the page's own counts (stored; needs the page's alphabet); unigram:
+    the shipped table of token frequencies; auto: histogram for the page's alphabet, none for the vocabulary."""
     verify: bool = True
     """Decode while encoding and repair; without it a page can fail at restore."""
+    prior_hash: str | None = None
+    """Content hash of the unigram prior that a document was made with; filled in by itself."""
 
     def __post_init__(self) -> None:
         if self.storage not in NOISE:
@@ -59,15 +64,25 @@ class HardCodec(Codec):
             raise UsageError(f"--width {self.width}: choose a multiple of {BLOCK}")
         if self.alphabet not in ("page", "vocabulary"):
             raise UsageError(f"--alphabet {self.alphabet}: choose page or vocabulary")
+        if self.prior == "auto":
+            self.prior = "histogram" if self.alphabet == "page" else "none"
         if self.prior not in ("none", "histogram", "unigram"):
-            raise UsageError(f"--prior {self.prior}: choose none, histogram or unigram")
+            raise UsageError(f"--prior {self.prior}: choose auto, none, histogram or unigram")
         if self.alphabet == "vocabulary" and self.prior == "histogram":
             raise UsageError("--prior histogram needs --alphabet page; choose none or unigram")
         if not 1 <= self.density <= self.capacity:
             raise UsageError(
-                f"--density {self.density}: a latent of width {self.width} in {self.storage} holds 1 to {self.capacity} symbols; "
-                "lower --density or raise --width"
+                f"--density {self.density}: a latent of width {self.width} in {self.storage} holds 1 to "
+                f"{self.capacity} symbols; lower --density or raise --width"
             )
+        if self.prior == "unigram":
+            log_prior, found = load_prior(self.table)
+            if self.prior_hash not in (None, found):
+                raise VtcError(
+                    f"the document's unigram prior {self.prior_hash[:12]} is not the shipped one ({found[:12]}); "
+                    "use the vtc that wrote it"
+                )
+            self._unigram, self.prior_hash = torch.from_numpy(log_prior), found
         rank = min(self.table.features.shape[1], self.width) // BLOCK * BLOCK
         features = torch.from_numpy(self.table.features[:, :rank])
         self._features = torch.nn.functional.normalize(features, dim=1)  # [V, rank]
@@ -75,7 +90,7 @@ class HardCodec(Codec):
 
     @property
     def capacity(self) -> int:
-        """Most symbols that Shannon's formula lets a latent hold at its storage noise: beyond it no decoder can work."""
+        """Most symbols that Shannon's formula lets a latent hold at its storage noise; no decoder works beyond it."""
         bits = 0.5 * math.log2(1 + 1 / NOISE[self.storage]) * self.width
         each = math.log2(len(self.table)) if self.alphabet == "vocabulary" else 4.0
         return min(POSITIONS, int(bits / each))
@@ -87,7 +102,7 @@ class HardCodec(Codec):
 
     def config(self) -> dict[str, Any]:
         """Everything but the table."""
-        names = ("width", "density", "storage", "alphabet", "prior", "verify")
+        names = ("width", "density", "storage", "alphabet", "prior", "verify", "prior_hash")
         return {name: getattr(self, name) for name in names}
 
     def encode(self, pages: Sequence[np.ndarray]) -> list[CodedPage]:
@@ -127,9 +142,10 @@ class HardCodec(Codec):
         if self.alphabet == "page":
             alphabet, counts = np.unique(ids, return_counts=True)
             size = len(alphabet)
-        load = min(self.density, len(ids)) * math.log2(max(size, 2)) / self.width  # bits per dimension
-        ceiling = -10 * math.log10(NOISE[self.storage]) - 8  # dB; the weakest symbol must stay above the storage noise
-        decay = round(min(max(0.0, 13 * (load - 0.2)), max(0.0, ceiling)))
+        bits = math.log2(max(size, 2))
+        load = bits * min(self.density, len(ids)) / self.width  # bits per dimension
+        ceiling = -10 * math.log10(NOISE[self.storage]) - 6  # dB; the weakest symbol must stay above the storage noise
+        decay = round(min(max(0.0, bits * load - 2), ceiling, DEEPEST))  # found by sweeps over density, see docs/log.md
         return Model(decay, alphabet, counts if self.prior == "histogram" else None)
 
     def _mend(self, failed: Tiles) -> Tiles:
@@ -142,7 +158,12 @@ class HardCodec(Codec):
         halves = rest.pick(rest.length > 1)
         left = halves.length // 2
         prior = np.full(len(left), FLAT if self.prior == "none" else PRIOR)
-        parts = (retry, single, Tiles(halves.start, left, prior), Tiles(halves.start + left, halves.length - left, prior))
+        parts = (
+            retry,
+            single,
+            Tiles(halves.start, left, prior),
+            Tiles(halves.start + left, halves.length - left, prior),
+        )
         return Tiles(*(np.concatenate([getattr(t, name) for t in parts]) for name in ("start", "length", "prior")))
 
     def _fold(self, ids: np.ndarray, tiles: Tiles, decay: int) -> np.ndarray:
@@ -150,7 +171,7 @@ class HardCodec(Codec):
         where, at = (torch.from_numpy(index) for index in tiles.places())
         signed = self._features[torch.from_numpy(ids[tiles.symbols()])] * self._binding.signs()[at]
         signed *= _amplitudes(tiles.length, decay)[where, at][:, None]
-        return pack(self._binding.fold(signed, where, at, len(tiles.length)).numpy(), self.storage)
+        return pack(self._binding.fold(signed, self._binding.rows(where, at), len(tiles.length)).numpy(), self.storage)
 
     def _comes_back(self, ids: np.ndarray, tiles: Tiles, rows: np.ndarray, model: Model) -> np.ndarray:
         """Whether each tile decodes to its symbols, with confidence to spare: bool [tiles]."""
@@ -163,18 +184,15 @@ class HardCodec(Codec):
         ids = np.zeros(int(tiles.length.sum()), np.int64)
         confidence = np.zeros(len(ids), np.float32)
         where = tiles.places()[0]
-        latents = torch.from_numpy(unpack(rows, self.storage, self.width))
+        stored = unpack(rows, self.storage, self.width)
         for prior in np.unique(tiles.prior):
             chosen = tiles.prior == prior
-            part, own = latents[torch.from_numpy(chosen)], chosen[where]
-            floor = (part * part).mean(1) * NOISE[self.storage] + 1e-12
-            length = tiles.length[chosen]
+            part, own, length = Stored(*(a[chosen] for a in stored)), chosen[where], tiles.length[chosen]
             alphabet = None if model.alphabet is None else torch.from_numpy(model.alphabet)
             features = self._features if alphabet is None else self._features[alphabet]
             search = self._search(features, self._log_prior(int(prior), model), int(length.sum()))
-            found = cancel(
-                part, _amplitudes(length, model.decay), torch.from_numpy(length), floor, self._binding, search, rounds
-            )
+            strength = _amplitudes(length, model.decay)
+            found = cancel(part, strength, torch.from_numpy(length), self._binding, search, rounds)
             ids[own] = (found.symbols if alphabet is None else alphabet[found.symbols]).numpy()
             confidence[own] = found.confidence.numpy()
         return ids, confidence
@@ -192,13 +210,14 @@ class HardCodec(Codec):
             return torch.zeros(size)
         if model.counts is not None:
             return torch.from_numpy(model.counts).float().log()
-        unigram = self._unigram()
-        return unigram if model.alphabet is None else unigram[torch.from_numpy(model.alphabet)]
+        return self._unigram if model.alphabet is None else self._unigram[torch.from_numpy(model.alphabet)]
 
     def _decode(self, page: CodedPage) -> DecodedPage:
         """See `decode`."""
         try:
             plan = Plan.unpack(page.side, page.symbols, len(self.table))
+            known = plan.counts is not None or self.prior == "unigram"  # what a tile with a prior needs
+            require(plan.lengths.max() <= POSITIONS and (known or PRIOR not in plan.priors))
         except VtcError:
             return DecodedPage(np.zeros(page.symbols, np.int32), np.zeros(page.symbols, np.float32), False)
         tiles = Tiles(np.cumsum(plan.lengths) - plan.lengths, plan.lengths, plan.priors)
@@ -209,7 +228,9 @@ class HardCodec(Codec):
         ids, confidence = np.zeros(page.symbols, np.int64), np.ones(page.symbols, np.float32)
         ids[tiles.pick(literal).symbols()] = plan.literals
         place = coded.symbols()
-        ids[place], confidence[place] = self._solve(coded, rows, Model(plan.decay, plan.alphabet, plan.counts), 2 * ROUNDS)
+        ids[place], confidence[place] = self._solve(
+            coded, rows, Model(plan.decay, plan.alphabet, plan.counts), 2 * ROUNDS
+        )
         return DecodedPage(ids.astype(np.int32), confidence, page_checksum(ids) == page.checksum)
 
 

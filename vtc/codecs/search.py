@@ -1,8 +1,8 @@
 """Posterior over symbols: which features explain the evidence at a position.
 
-Both searches return the posterior mean that soft cancellation subtracts. `DenseSearch` weighs every symbol of a small alphabet. For a
-whole vocabulary `PrunedSearch` weighs a few candidates exactly and the rest as a Gaussian cloud, and looks for candidates again
-only when the noise has fallen.
+Both searches return the posterior mean that soft cancellation subtracts. `DenseSearch` weighs every symbol of a small
+alphabet. For a whole vocabulary `PrunedSearch` weighs a few candidates exactly and the rest as a Gaussian cloud, and
+looks for candidates again only when the noise has fallen.
 """
 
 from __future__ import annotations
@@ -54,9 +54,9 @@ class DenseSearch:
 class PrunedSearch:
     """A whole vocabulary, with candidates kept per position between rounds.
 
-    A position's candidates are the best `candidates` symbols at the time of its last full search, which runs in `dtype`. All other
-    symbols count as one Gaussian cloud, cut off at the weakest candidate's score: their mass is a closed form, their mean the
-    shrunken evidence. So confidence is not overstated while the noise is high.
+    A position's candidates are the best `candidates` symbols at the time of its last full search, which runs in
+    `dtype`. All other symbols count as one Gaussian cloud, cut off at the weakest candidate's score: their mass is a
+    closed form, their mean the shrunken evidence. So confidence is not overstated while the noise is high.
     """
 
     table: torch.Tensor
@@ -105,7 +105,7 @@ class PrunedSearch:
             self._look(evidence, gain, rows, blind)
         mean, best, probability, outside = self._weigh(evidence, gain, rows)
         self._outside[rows[blind]] = outside[blind]
-        # Candidates found in less noise hold the symbol unless they leave doubt, or the position settled on them and came back.
+        # Candidates hold the symbol unless they leave doubt, or the position settled on them and came back.
         doubt = stale & ~blind & ((probability < 1 - SETTLED) | self._relied[rows])
         self._relied[rows] = stale & ~blind & ~doubt
         if doubt.any():
@@ -135,7 +135,7 @@ class PrunedSearch:
         return mean, found.gather(1, slot[:, None])[:, 0], probability, weights[:, -1]
 
     def _cloud(self, evidence: torch.Tensor, gain: torch.Tensor, weakest: torch.Tensor) -> torch.Tensor:
-        """Log-mass [n] of all symbols that are not candidates: scores ~ N(0, |evidence|^2 / rank), below the weakest candidate."""
+        """Log-mass [n] of all other symbols: scores ~ N(0, |evidence|^2 / rank), below the weakest candidate."""
         deviation = evidence.norm(dim=1) / self.table.shape[1] ** 0.5
         shift = gain * deviation
         return shift * shift / 2 + torch.special.log_ndtr(weakest / deviation - shift)

@@ -1,7 +1,7 @@
 """Artefact files: safetensors with a JSON header, a content hash, and atomic writes. Never pickle.
 
-An artefact is what the workbenches make and `vtc` loads (atlas, glyph table, priors, codebooks). Its header holds at least
-`kind`, `version` and `sha256`, the hash of its tensors (names, dtypes, shapes, bytes in name order).
+An artefact is what the workbenches make and `vtc` loads (atlas, glyph table, priors, codebooks). Its header holds at
+least `kind`, `version` and `sha256`, the hash of its tensors (names, dtypes, shapes, bytes in name order).
 """
 
 from __future__ import annotations
@@ -102,6 +102,8 @@ def read_header(path: str | Path, kind: str) -> dict[str, Any]:
     """
     path = Path(path)
     try:
+        with open(path, "rb"):  # safetensors' own errors lack the errno that tells what is wrong
+            pass
         with safe_open(path, framework="numpy") as archive:
             header = json.loads((archive.metadata() or {}).get(HEADER, "null"))
     except OSError as error:
