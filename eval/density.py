@@ -2,8 +2,8 @@
 
     python -m eval.density [--data DIR] [--tiles N] [--out DIR]
 
-A density counts as exact when every one of N tiles of Fox text comes back at the first attempt: no second prior, no halves. Found by
-bisection, since success falls steeply with density. Out come a CSV and a plot in eval/results/.
+A density counts as exact when every one of N tiles of Fox text comes back at the first attempt: no second prior, no
+halves. Found by bisection, since success falls steeply with density. Out come a CSV and a plot in eval/results/.
 """
 
 from __future__ import annotations
@@ -84,7 +84,7 @@ def rows(ids: np.ndarray, table: GlyphTable, tiles: int) -> Iterable[dict[str, C
 
 
 def plot(results: Sequence[dict[str, Cell]], path: Path) -> None:
-    """Density against width, one line per storage; the page's alphabet with its histogram beside the flat vocabulary."""
+    """Density against width, one line per storage; the page's alphabet and histogram beside the flat vocabulary."""
     import matplotlib
 
     matplotlib.use("Agg")

@@ -2,8 +2,8 @@
 
     python -m eval.reconstruct [--data DIR] [--pages N] [--out DIR]
 
-Every row folds whole pages twice: without verification (what the decoder alone achieves: accuracy and exact pages) and with it (what a
-document holds: always exact, at the density that was reached). One CSV per data set in eval/results/.
+Every row folds whole pages twice: without verification (what the decoder alone achieves: accuracy and exact pages) and
+with it (what a document holds: always exact, at the density that was reached). One CSV per data set in eval/results/.
 """
 
 from __future__ import annotations

@@ -42,18 +42,26 @@ def vocabulary(without: bytes = b"") -> Vocabulary:
 
 
 class Table:
-    """What a document needs of a glyph table."""
+    """What documents, codecs and page images need of a glyph table; features and images are random."""
+
+    cell = (16, 32)
 
     def __init__(self, words: Vocabulary) -> None:
-        self.features = np.zeros((words.size, 1), np.float32)
+        random = np.random.default_rng(0)
+        features = random.normal(size=(words.size, 128)).astype(np.float32)
+        self.features = features / np.linalg.norm(features, axis=1, keepdims=True)
+        self.images = random.integers(0, 256, (words.size, 64), np.uint8)
         self.vocabulary_hash = words.hash
         self.hash = "0123456789abcdef" * 4
         self.decode = words.decode
 
+    def __len__(self) -> int:
+        return len(self.features)
 
-def install(monkeypatch: object = None) -> Table:
+
+def install(monkeypatch: object = None, without: bytes = b"") -> Table:
     """Let `vtc.api` load these two, whatever LLM is asked for."""
-    words = vocabulary()
+    words = vocabulary(without)
     table = Table(words)
     put = setattr if monkeypatch is None else monkeypatch.setattr  # type: ignore[attr-defined]
     put(api, "load_vocabulary", lambda llm: words)

@@ -24,7 +24,7 @@ from vtc.cli.common import emit
 from vtc.records.artefact import explain
 from vtc.records.errors import VtcError
 
-VERBS = ("compress", "restore", "info", "ls", "doctor")
+VERBS = ("compress", "restore", "ask", "measure", "pages", "read", "info", "ls", "doctor")
 """Modules beside this one; each has `add_parser(verbs)`, and its parser a default `run(arguments) -> exit status`."""
 
 

@@ -213,6 +213,25 @@ def name_pages(indices: list[int]) -> str:
     return ("page " if len(indices) == 1 else "pages ") + text + (", .." if len(runs) > 8 else "")
 
 
+def is_document(source: str | os.PathLike[str] | bytes) -> bool:
+    """Whether a file, or its bytes, are meant as a document: by the name, or because they begin as one.
+
+    Raises:
+        VtcError: it cannot be read.
+    """
+    named = False
+    if isinstance(source, bytes):
+        start = source[:64]
+    else:
+        named = Path(source).suffix == ".vtc"
+        try:
+            with open(source, "rb") as stream:
+                start = stream.read(64)
+        except OSError as error:
+            raise VtcError(explain(error, os.fspath(source))) from error
+    return named or start[8:].startswith(b'{"__metadata__":{"vtc"')
+
+
 def _open(path: Path, name: str) -> Any:
     try:
         with open(path, "rb") as stream:
