@@ -21,7 +21,7 @@ from vtc.glyphs.codes import repeat_ordinals
 from vtc.glyphs.table import KIND, VERSION, recipe_hash, table_path
 from vtc.llm.vocabulary import Vocabulary
 from vtc.records.artefact import read_header, save_artefact
-from vtc.records.errors import VtcError
+from vtc.records.errors import UsageError, VtcError
 from vtc.records.noise import signs
 
 RIDGE = 1e-2  # of the mean variance of a pixel: directions weaker than that are not amplified further
@@ -150,7 +150,7 @@ def main(argv: list[str] | None = None) -> int:
     options = parser.parse_args(argv)
     try:
         if options.rank < 64 or options.rank % 64:
-            raise VtcError(f"--rank {options.rank}: choose a multiple of 64")
+            raise UsageError(f"--rank {options.rank}: choose a multiple of 64")
         vocabulary, atlas = Vocabulary.load(options.llm), Atlas.load()
         path = options.output or table_path(vocabulary.name)
         if not options.force and up_to_date(path, recipe_hash(atlas.hash, vocabulary.hash, options.rank)):

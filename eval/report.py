@@ -87,8 +87,9 @@ def reconstruct_table() -> str:
     body = [[data, *reconstruct_cells(row)] for pattern, data in SETS for row in results(pattern)[0]]
     note = (
         "vtc: width 1280; accuracies and exact pages (raw characters) are those of the decoder's first attempt "
-        "(`verify=False`); latents, ratios and bits are those of the verified document, exact on every page. Alphabet and prior stand before the storage. Tokens are those of each system's own tokenizer, SmolLM2 for vtc. "
-        "Nothing is sampled. `position_ratio` belongs to a reader, and nothing is read here (`python -m eval.published`, "
+        "(`verify=False`); latents, ratios and bits are those of the verified document, exact on every page. Alphabet "
+        "and prior stand before the storage. Tokens are those of each system's own tokenizer, SmolLM2 for vtc. Nothing "
+        "is sampled. `position_ratio` belongs to a reader, and nothing is read here (`python -m eval.published`, "
         "`python -m eval.reconstruct`)."
     )
     return markdown(header, body) + "\n\n" + note
@@ -139,8 +140,8 @@ def speed_table() -> str:
     first = rows[0]
     note = (
         f"Times as fast as {first['model']} in float32 prefills the same {int(first['n_tokens']):,} tokens "
-        f"({number(first['prefill_tokens_per_second'], 0)} tokens/s on that machine), {first['threads']} threads, median "
-        f"of {first['rounds']} rounds in turn; [`{name}`](eval/results/{name}) (`python -m eval.speed`)."
+        f"({number(first['prefill_tokens_per_second'], 0)} tokens/s on that machine), {first['threads']} threads, "
+        f"median of {first['rounds']} rounds in turn; [`{name}`](eval/results/{name}) (`python -m eval.speed`)."
     )
     return markdown(header, body) + "\n\n" + note
 

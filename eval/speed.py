@@ -2,8 +2,8 @@
 
     python -m eval.speed [--data DIR] [--pages N] [--rounds N] [--threads N] [--out DIR]
 
-Every round times the prefill and every configuration once, in turn, so that a drift of the machine hits all alike; a row
-holds the medians over the rounds and the ratio to the prefill's. Fold = symbols to stored latents without verification;
+Every round times the prefill and every configuration once, in turn, so that a drift of the machine hits all alike; a
+row holds the medians over the rounds and the ratio to the prefill's. Fold = symbols to stored latents, unverified;
 encode = with it.
 """
 

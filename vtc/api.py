@@ -1,8 +1,9 @@
-"""Compress a text into a document, restore it, say what one holds: the one place that puts the parts together.
+"""Compress a text into a document, restore it, ask it, say what it holds: the one place that puts the parts together.
 
     import vtc.api
     record = vtc.api.compress("report.txt", "report.vtc")
     text = vtc.api.restore("report.vtc")
+    answer = vtc.api.ask("report.vtc", "Who signed it?")["answer"]
 
 Symbols become bytes by the glyph table alone, so restoring needs neither the LLM nor its tokenizer.
 """
@@ -14,25 +15,31 @@ import io
 import os
 import shutil
 import tempfile
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
 from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from vtc.codecs.base import Codec
-from vtc.document import Document, Header, name_pages, write_document
-from vtc.document.paging import PAGE_SYMBOLS, iter_pages
+from vtc.document import Document, DocumentWriter, Header, is_document, name_pages, write_document
+from vtc.document.paging import PAGE_SYMBOLS, Readable, iter_pages
 from vtc.document.reader import BATCH
+from vtc.readers.base import MAX_NEW_TOKENS, Reader, check_question
+from vtc.readers.source import decoded, plain
 from vtc.records.errors import UsageError, VerificationError, VtcError
 from vtc.records.progress import bar
-from vtc.records.registry import CODECS, lookup
+from vtc.records.registry import CODECS, READERS, lookup
 from vtc.records.streams import Source, Target, open_source, open_target, refuse_same_file
 from vtc.records.suggest import unknown
 
+if TYPE_CHECKING:
+    from vtc.llm.frozen import FrozenLM
+
 DEFAULT_LLM = "smollm2-135m"
 DEFAULT_CODEC = "hard"
+DEFAULT_READER = "expand"
 
 Item = TypeVar("Item")
 
@@ -74,27 +81,10 @@ def compress(
     """
     refuse_same_file(source, out)
     with open_source(source, progress) as stream, artifacts_at(artifacts):
-        vocabulary, table = load_vocabulary(llm), load_table(llm)
-        if vocabulary.hash != table.vocabulary_hash:
-            raise VtcError(
-                f"glyph table of {vocabulary.name!r}: was built for the vocabulary {table.vocabulary_hash[:12]} and "
-                f"this one is {vocabulary.hash[:12]}; build it again: python -m codebooks.table"
-            )
+        vocabulary, table = load_parts(llm)
         coder = build_codec(codec, table, codec_options)
-        config = coder.config()
-        header = Header(
-            codec=codec,
-            config=config,
-            llm=vocabulary.name,
-            vocabulary_hash=vocabulary.hash,
-            table_hash=table.hash,
-            latent_bytes=coder.latent_bytes,
-            exact=True if config.get("verify", True) else None,
-        )
-        with write_document(out, header) as document:
-            for group in _groups(iter_pages(stream, vocabulary, page_symbols), BATCH):
-                for page, coded in zip(group, coder.encode([page.ids for page in group]), strict=True):
-                    document.add(coded, page.text, page.patch)
+        with write_document(out, new_header(codec, coder, vocabulary, table)) as document:
+            write_pages(document, stream, vocabulary, coder, page_symbols)
     return record(document.header, document.size_bytes)
 
 
@@ -140,6 +130,75 @@ def restore(
         if failed:
             raise _failure(document, failed, "did not come back", partial=True)
     return memory.getvalue() if out is None else None
+
+
+def ask(
+    source: Source,
+    question: str,
+    *,
+    reader: str = DEFAULT_READER,
+    llm: str = DEFAULT_LLM,
+    artifacts: str | os.PathLike[str] | None = None,
+    pages: int | None = None,
+    max_new_tokens: int = MAX_NEW_TOKENS,
+    on_text: Callable[[str], None] | None = None,
+    model: FrozenLM | None = None,
+    progress: bool = False,
+    **reader_options: Any,
+) -> dict[str, Any]:
+    """Ask the frozen LLM a question about a text; for several questions `prepare` it once instead.
+
+    `pages` is the most pages that the reader `expand` takes passages from. `prepare` explains the other arguments,
+    `vtc.readers.base.Reader.ask` those of the question and what is returned; `record` has the facts of the document.
+    """
+    check_question(question)
+    if pages is not None:
+        reader_options["pages"] = pages
+    options = {"llm": llm, "artifacts": artifacts, "model": model, "progress": progress, **reader_options}
+    return prepare(source, reader=reader, **options).ask(question, max_new_tokens=max_new_tokens, on_text=on_text)
+
+
+def prepare(
+    source: Source,
+    *,
+    reader: str = DEFAULT_READER,
+    llm: str = DEFAULT_LLM,
+    artifacts: str | os.PathLike[str] | None = None,
+    model: FrozenLM | None = None,
+    progress: bool = False,
+    **reader_options: Any,
+) -> Reader:
+    """Decode a text once, page by page, so that any number of questions can be asked: `prepare(source).ask(question)`.
+
+    Args:
+        source: a document, or a text of any bytes, which is read uncompressed (codec "none"): path, bytes or stream.
+        reader: name in `vtc.records.registry.READERS`; `reader_options` are fields of its dataclass.
+        llm: the LLM that reads, whichever the document names; ignored where it is given, loaded, as `model`.
+
+    Raises:
+        UsageError: an unknown reader or option, an empty text, or one that the reader cannot read.
+        PagesFailed: pages are damaged or did not decode.
+        VtcError: a file cannot be read, or the LLM or an artefact is missing.
+    """
+    if not isinstance(source, (str, os.PathLike, bytes)):
+        with open_source(source) as stream:
+            source = stream.read()
+    name = "the input" if isinstance(source, bytes) else os.fspath(source)
+    if is_document(source):
+        with opened(source, artifacts) as (document, codec, table):
+            found = build_reader(reader, model or load_llm(llm), reader_options)
+            failed: list[int] = []
+            pages = decoded(document, codec, table, found.llm.vocabulary, failed, progress)
+            found.prepare(pages, record(document.header, document.size_bytes), name)
+            if failed:
+                raise _failure(document, failed, "did not decode")
+            return found
+    with open_source(source) as stream:
+        text = stream.read()
+    found = build_reader(reader, model or load_llm(llm), reader_options)
+    header, cut = plain(text, found.llm)
+    found.prepare(cut, record(header, max(len(text), 1)), name)
+    return found
 
 
 def info(source: Source) -> dict[str, Any]:
@@ -208,13 +267,56 @@ def build_codec(name: str, table: Any, options: dict[str, Any]) -> Codec:
     Raises:
         UsageError: an unknown name or option.
     """
-    found = lookup(CODECS, name, "codec")
-    known = [item.name for item in fields(found) if item.init and item.name != "table"]
-    for option in options:
-        if option not in known:
-            raise UsageError(unknown(f"option of codec {name!r}", option, known))
-    codec: Codec = found(table, **options)
+    codec: Codec = _build(CODECS, "codec", name, table, options)
     return codec
+
+
+def build_reader(name: str, model: FrozenLM, options: dict[str, Any]) -> Reader:
+    """The reader of that name for a frozen LLM.
+
+    Raises:
+        UsageError: an unknown name or option.
+    """
+    reader: Reader = _build(READERS, "reader", name, model, options)
+    return reader
+
+
+def load_parts(llm: str) -> tuple[Any, Any]:
+    """`Vocabulary` and `GlyphTable` of an LLM, which belong together.
+
+    Raises:
+        VtcError: the table was built for another vocabulary.
+    """
+    vocabulary, table = load_vocabulary(llm), load_table(llm)
+    if vocabulary.hash != table.vocabulary_hash:
+        raise VtcError(
+            f"glyph table of {vocabulary.name!r}: was built for the vocabulary {table.vocabulary_hash[:12]} and "
+            f"this one is {vocabulary.hash[:12]}; build it again: python -m codebooks.table"
+        )
+    return vocabulary, table
+
+
+def new_header(codec: str, coder: Codec, vocabulary: Any, table: Any) -> Header:
+    """Header of a document that is about to be written with these; `codec` is the registered name of `coder`."""
+    config = coder.config()
+    return Header(
+        codec=codec,
+        config=config,
+        llm=vocabulary.name,
+        vocabulary_hash=vocabulary.hash,
+        table_hash=table.hash,
+        latent_bytes=coder.latent_bytes,
+        exact=True if config.get("verify", True) else None,
+    )
+
+
+def write_pages(
+    document: DocumentWriter, stream: Readable, vocabulary: Any, coder: Codec, page_symbols: int = PAGE_SYMBOLS
+) -> None:
+    """Cut a text into pages, fold them and add them to a document, in bounded memory."""
+    for group in _groups(iter_pages(stream, vocabulary, page_symbols), BATCH):
+        for page, coded in zip(group, coder.encode([page.ids for page in group]), strict=True):
+            document.add(coded, page.text, page.patch)
 
 
 def load_vocabulary(llm: str) -> Any:
@@ -229,6 +331,13 @@ def load_table(llm: str) -> Any:
     from vtc.glyphs.table import GlyphTable  # `info` does without it
 
     return GlyphTable.load(Path(llm).name if Path(llm).is_dir() else llm)
+
+
+def load_llm(llm: str) -> FrozenLM:
+    """`vtc.llm.frozen.FrozenLM` of an LLM."""
+    from vtc.llm.frozen import FrozenLM  # only asking needs torch and transformers
+
+    return FrozenLM.load(llm)
 
 
 @contextmanager
@@ -269,8 +378,18 @@ def _document(source: Source) -> Iterator[Document]:
             yield document
 
 
+def _build(registry: Mapping[str, str], kind: str, name: str, first: Any, options: dict[str, Any]) -> Any:
+    """The dataclass registered as `name`, made of its first field and options for the others."""
+    found = lookup(registry, name, kind)
+    known = [item.name for item in fields(found) if item.init][1:]
+    for option in options:
+        if option not in known:
+            raise UsageError(unknown(f"option of {kind} {name!r}", option, known))
+    return found(first, **options)
+
+
 def _failure(document: Document, failed: list[int], what: str, partial: bool = False) -> PagesFailed:
-    mend = "the best guess was written" if partial else "or take the best guess with --partial"
+    mend = "the best guess was written" if partial else "or take the best guess with 'vtc restore --partial'"
     message = f"{document.name}: {name_pages(failed)} of {len(document)} {what}"
     return PagesFailed(f"{message}; fetch the file again or compress the text again, {mend}", failed)
 

@@ -41,10 +41,11 @@ def run(args: argparse.Namespace) -> int:
     """Stream the answer to standard output, then say on standard error what was read."""
     from vtc import api  # loads numpy
 
+    question = args.question.encode("utf-8", "replace").decode()  # an argument may hold bytes that are not UTF-8
     options = {name: value for name in READER_OPTIONS if (value := getattr(args, name)) is not None}
     record = api.ask(
         source(args.input),
-        args.question,
+        question,
         reader=args.reader,
         llm=args.llm,
         artifacts=args.artifacts,
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace) -> int:
     show("\n")
     name = "the input" if args.input == STANDARD else args.input
     print(summary(name, record), file=sys.stderr)
-    emit(args, {"document": args.input, "question": args.question, **record}, "")
+    emit(args, {"document": args.input, "question": question, **record}, "")
     return 0
 
 

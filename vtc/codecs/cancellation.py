@@ -24,6 +24,7 @@ from vtc.codecs.storage import Stored
 DROWNED = 0.5  # signal power over noise variance below which evidence says nothing yet
 SLACK = 3e-6  # of the latent's root mean square: float32 rounding of a sum that must fall into its stored intervals
 RELAPSES = 4  # times that a tile may settle on a wrong answer before it is given up
+PROGRESS, PATIENCE = 0.99, 8  # a tile whose noise has not fallen by 1 % for so many rounds is given up
 
 
 class Search(Protocol):
@@ -92,6 +93,8 @@ def cancel(
     settled = torch.zeros(len(tile), dtype=torch.bool)
     explained = torch.zeros(tiles, dtype=torch.bool)
     relapses = torch.zeros(tiles, dtype=torch.int64)
+    quietest = torch.full((tiles,), torch.inf, dtype=torch.float64)  # lowest noise so far
+    stalled = torch.zeros(tiles, dtype=torch.int64)
     expected = fold(torch.arange(len(tile)), mean)
     onsager = torch.zeros_like(values)
     count = 0
@@ -101,7 +104,9 @@ def cancel(
         variance = torch.maximum(torch.maximum(per_tile(spread) / width, missed), power * 1e-12)
         score, precision = listen(prediction, variance, low, high)
         gain = amplitude * precision[tile].float()
-        open_tiles = ~explained & (relapses < RELAPSES)
+        stalled = torch.where(1 / precision < PROGRESS * quietest, 0, stalled + 1)
+        quietest = torch.minimum(quietest, 1 / precision)
+        open_tiles = ~explained & (relapses < RELAPSES) & (stalled < PATIENCE)
         active = (~settled & open_tiles[tile] & (amplitude * gain > DROWNED)).nonzero()[:, 0]
         if not len(active):
             break

@@ -42,10 +42,10 @@ class HardCodec(Codec):
     table: GlyphTable
     """Symbols and their features."""
     width: int = 1280
-    """Dimensions of a latent; a multiple of 64, at least 64."""
-    density: int = 256
+    """Dimensions of a latent; a multiple of 32."""
+    density: int = 512
     """Symbols per latent that encoding starts from."""
-    storage: str = "float16"
+    storage: str = "int8"
     """float32, float16, int8, int6, int4 or int3."""
     alphabet: str = "page"
     """page: only symbols of the page compete (their list is stored); vocabulary: all of the table."""

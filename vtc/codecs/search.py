@@ -7,14 +7,22 @@ looks for candidates again only when the noise has fallen.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 
 import torch
+
+from vtc.codecs.channel import mills
 
 SETTLED = 1e-4
 """Posterior mass outside the best symbol below which a position is settled."""
 TRUSTED = 1e-3
 """Mass outside the candidates at their search, below which they are kept for later rounds."""
+SPARE = 8
+"""Candidates beyond those that are kept, among which float32 decides."""
+LOG_ROOT = math.log(2 * math.pi) / 2
+LEVELS = 32
+"""Steps into which a prior is cut for the mass of the symbols that are no candidates."""
 Posterior = tuple[torch.Tensor, torch.Tensor, torch.Tensor]
 
 
@@ -80,6 +88,7 @@ class PrunedSearch:
         symbols, rank = self.table.shape
         self.log_prior = self.log_prior.log_softmax(0)
         self.prior_mean = self.log_prior.exp() @ self.table
+        self._level, self._mass = prior_levels(self.log_prior)
         self._block = 64
         padding = -symbols % self._block
         # One more column holds the prior, so that one product gives gain * score + prior; padding can never win.
@@ -125,33 +134,60 @@ class PrunedSearch:
         near = self.table[found]  # [n, K, rank]
         score = torch.bmm(near, evidence[:, :, None])[:, :, 0]  # [n, K]
         logits = score * gain[:, None] + self.log_prior[found]
-        cloud = self._cloud(evidence, gain, score.amin(1))
+        cloud, shrink = self._cloud(evidence, gain, logits.amin(1))
         weights = torch.cat([logits, cloud[:, None]], 1).softmax(1)
         probability, slot = weights[:, :-1].max(1)
         mean = torch.bmm(weights[:, None, :-1], near)[:, 0]
-        shrink = gain / self.table.shape[1]
         length = (shrink * evidence.norm(dim=1)).clamp(min=1)
-        mean += (weights[:, -1] * shrink / length)[:, None] * evidence
+        mean += weights[:, -1:] * ((shrink / length)[:, None] * evidence + self.prior_mean)
         return mean, found.gather(1, slot[:, None])[:, 0], probability, weights[:, -1]
 
-    def _cloud(self, evidence: torch.Tensor, gain: torch.Tensor, weakest: torch.Tensor) -> torch.Tensor:
-        """Log-mass [n] of all other symbols: scores ~ N(0, |evidence|^2 / rank), below the weakest candidate."""
-        deviation = evidence.norm(dim=1) / self.table.shape[1] ** 0.5
-        shift = gain * deviation
-        return shift * shift / 2 + torch.special.log_ndtr(weakest / deviation - shift)
+    def _cloud(self, evidence: torch.Tensor, gain: torch.Tensor, weakest: torch.Tensor) -> tuple[torch.Tensor, ...]:
+        """All other symbols: their log-mass [n], and how far towards the evidence their mean lies [n].
+
+        Scores count as N(0, |evidence|^2 / rank), cut off where a symbol would outweigh the weakest candidate.
+        """
+        norm = evidence.norm(dim=1)
+        deviation = norm / self.table.shape[1] ** 0.5
+        shift = (gain * deviation)[:, None]
+        worth = weakest[:, None] - self._level  # what a symbol's score must be worth, [n, levels]
+        edge = worth / shift - shift
+        # log(e^(shift^2 / 2) cdf(edge)); far left of the middle the squares cancel, and only their difference is kept.
+        left = worth - (worth / shift) ** 2 / 2 - LOG_ROOT + mills(-edge).log()
+        mass = self._mass + torch.where(edge < 0, left, shift**2 / 2 + torch.special.log_ndtr(edge))
+        score = deviation * ((shift - 1 / mills(-edge)) * mass.softmax(1)).sum(1)
+        return mass.logsumexp(1), score / norm**2
 
     def _search(self, evidence: torch.Tensor, gain: torch.Tensor) -> torch.Tensor:
-        """Best symbols [n, K] over the whole vocabulary, by blocks: only the best blocks are looked into."""
+        """Best symbols [n, K] over the whole vocabulary, by blocks: only the best blocks are looked into.
+
+        Of a few more by `dtype` the best by float32 are kept, so that a document decodes alike in either arithmetic.
+        """
         self.searches += len(evidence)
-        rank, found = self.table.shape[1], []
+        (symbols, rank), wanted, found = self.table.shape, self.candidates + SPARE, []
         for start in range(0, len(evidence), 512):
             part, scale = evidence[start : start + 512], gain[start : start + 512]
             query = torch.zeros(len(part), self._wide.shape[1], dtype=self.dtype)
             query[:, :rank] = part * scale[:, None]
             query[:, rank] = 1
             logits = (query @ self._wide.T).view(len(part), -1, self._block)  # [n, blocks, block]
-            blocks = logits.amax(2).float().topk(min(self.candidates, logits.shape[1]), dim=1).indices  # [n, K]
+            blocks = logits.amax(2).float().topk(min(wanted, logits.shape[1]), dim=1).indices  # [n, K + spare]
             inside = logits.gather(1, blocks[:, :, None].expand(-1, -1, self._block)).flatten(1).float()
-            place = inside.topk(self.candidates, dim=1).indices
-            found.append(blocks.gather(1, place // self._block) * self._block + place % self._block)
+            place = inside.topk(wanted, dim=1).indices
+            best = blocks.gather(1, place // self._block) * self._block + place % self._block
+            best.clamp_(max=symbols - 1)  # no score is above padding where damage made them all not-a-number
+            scores = torch.bmm(self.table[best], part[:, :, None])[:, :, 0]
+            order = (scores * scale[:, None] + self.log_prior[best]).topk(self.candidates, dim=1).indices
+            found.append(best.gather(1, order))
         return torch.cat(found)
+
+
+def prior_levels(log_prior: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    """A prior [V] as few steps: mean log-probability and log-mass of each, [levels]; one step where it is flat."""
+    low, high = log_prior.aminmax()
+    step = ((log_prior - low) / (high - low).clamp(min=1) * (LEVELS - 1)).round().long()
+    share = log_prior.double().exp()
+    mass = torch.zeros(LEVELS, dtype=torch.float64).index_add_(0, step, share)
+    level = torch.zeros(LEVELS, dtype=torch.float64).index_add_(0, step, share * log_prior)
+    used = mass > 0
+    return (level[used] / mass[used]).float(), mass[used].log().float()
