@@ -7,8 +7,8 @@ DOC ?=
 
 PY := $(VENV)/bin/python
 INSTALLED := $(VENV)/.installed
-# What builds the artefacts, in this order; the prior where there is a builder for it.
-BUILDERS := render.atlas codebooks.table $(if $(wildcard codebooks/prior.py),codebooks.prior)
+# What builds the artefacts, in this order. The unigram prior ships with vtc: another corpus would be another prior.
+BUILDERS := render.atlas codebooks.table
 
 .DEFAULT_GOAL := help
 .PHONY: help setup llm artefacts demo test lint results clean

@@ -39,10 +39,9 @@ def exact(ids: np.ndarray, table: GlyphTable, density: int, tiles: int, options:
     """Whether `tiles` tiles of `density` symbols all come back at the first attempt."""
     codec = HardCodec(table, density=density, verify=False, **options)
     page = max(1, PAGE // density) * density
-    for start in range(0, min(tiles * density, len(ids) - page + 1), page):
-        if not all(decoded.exact for decoded in codec.decode(codec.encode([ids[start : start + page]]))):
-            return False
-    return True
+    stop = min(tiles * density, len(ids) - page + 1)
+    pages = [ids[start : start + page] for start in range(0, stop, page)]
+    return all(decoded.exact for decoded in codec.decode(codec.encode(pages)))
 
 
 def largest(ids: np.ndarray, table: GlyphTable, tiles: int, options: dict[str, Any]) -> int:

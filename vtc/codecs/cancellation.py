@@ -95,6 +95,7 @@ def cancel(
     relapses = torch.zeros(tiles, dtype=torch.int64)
     quietest = torch.full((tiles,), torch.inf, dtype=torch.float64)  # lowest noise so far
     stalled = torch.zeros(tiles, dtype=torch.int64)
+    answer, nearest = symbols.clone(), torch.full((tiles,), torch.inf, dtype=torch.float64)
     expected = fold(torch.arange(len(tile)), mean)
     onsager = torch.zeros_like(values)
     count = 0
@@ -127,11 +128,18 @@ def cancel(
         if ripe.any():
             rows = ripe[tile].nonzero()[:, 0]
             sums = fold(rows, search.features(symbols[rows]))
-            slack = SLACK * power.sqrt()[:, None]
-            explained |= ripe & ((sums >= low - slack) & (sums <= high + slack)).all(1)
-            # All sure, yet the latent not explained: somebody is wrong, so all think again at the lower noise.
-            wrong = ripe & ~explained & (per_tile(~settled) == 0)
+            beyond = torch.maximum(low - sums, sums - high).clamp(min=0)
+            explained |= ripe & (beyond <= SLACK * power.sqrt()[:, None]).all(1)
+            miss = beyond.square().mean(1)
+            nearer = ripe & (explained | (miss < nearest))
+            nearest = torch.where(nearer, miss, nearest)
+            answer[nearer[tile]] = symbols[nearer[tile]]
+            # All sure or nothing moves, yet the latent is not explained: somebody is wrong, so all think again.
+            wrong = ripe & ~explained & ((per_tile(~settled) == 0) | (stalled >= PATIENCE // 2))
             relapses += wrong
             settled &= ~wrong[tile]
+            stalled[wrong], quietest[wrong] = 0, torch.inf
     confidence[explained[tile]] = 1.0
+    # Where none explains the latent (another machine's table rounds differently), the answer that misses least counts.
+    symbols = torch.where(nearest.isfinite()[tile], answer, symbols)
     return Cancelled(symbols, confidence, explained, count)

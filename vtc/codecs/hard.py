@@ -19,6 +19,7 @@ import torch
 from vtc.codecs.base import Codec, CodedPage, DecodedPage, page_checksum
 from vtc.codecs.binding import BLOCK, Binding, amplitudes
 from vtc.codecs.cancellation import cancel
+from vtc.codecs.parallel import each
 from vtc.codecs.prior import load_prior
 from vtc.codecs.search import DenseSearch, PrunedSearch
 from vtc.codecs.side import LITERAL, Plan, balanced, require
@@ -31,6 +32,8 @@ POSITIONS = 2048  # longest tile
 DENSE = 6144  # alphabets up to this size are weighed whole
 MARGIN = 0.9  # smallest confidence that verification accepts: another machine rounds differently
 ROUNDS = 60
+PER_DIMENSION = {"float32": 0.6, "float16": 0.6, "int8": 0.4, "int6": 0.25, "int4": 0.14, "int3": 0.11}
+"""Default symbols per dimension with the page's alphabet: about two thirds of eval/results/density_*.csv."""
 DEEPEST = 84  # dB of decay; float32 sums round away what lies further down
 
 
@@ -43,8 +46,8 @@ class HardCodec(Codec):
     """Symbols and their features."""
     width: int = 1280
     """Dimensions of a latent; a multiple of 32."""
-    density: int = 512
-    """Symbols per latent that encoding starts from."""
+    density: int | None = None
+    """Symbols per latent that encoding starts from; None: two thirds of what comes back at the first attempt."""
     storage: str = "int8"
     """float32, float16, int8, int6, int4 or int3."""
     alphabet: str = "page"
@@ -70,6 +73,9 @@ class HardCodec(Codec):
             raise UsageError(f"--prior {self.prior}: choose auto, none, histogram or unigram")
         if self.alphabet == "vocabulary" and self.prior == "histogram":
             raise UsageError("--prior histogram needs --alphabet page; choose none or unigram")
+        if self.density is None:
+            share = PER_DIMENSION[self.storage] * (0.25 if self.alphabet == "vocabulary" else 1.0)
+            self.density = max(1, int(share * self.width))
         if not 1 <= self.density <= self.capacity:
             raise UsageError(
                 f"--density {self.density}: a latent of width {self.width} in {self.storage} holds 1 to "
@@ -83,6 +89,7 @@ class HardCodec(Codec):
                     "use the vtc that wrote it"
                 )
             self._unigram, self.prior_hash = torch.from_numpy(log_prior), found
+        self._density = self.density
         rank = min(self.table.features.shape[1], self.width) // BLOCK * BLOCK
         features = torch.from_numpy(self.table.features[:, :rank])
         self._features = torch.nn.functional.normalize(features, dim=1)  # [V, rank]
@@ -107,16 +114,16 @@ class HardCodec(Codec):
 
     def encode(self, pages: Sequence[np.ndarray]) -> list[CodedPage]:
         """See `Codec.encode`; pages of int [n]."""
-        return [self._encode(np.ascontiguousarray(ids, np.int64)) for ids in pages]
+        return each(self._encode, [np.ascontiguousarray(ids, np.int64) for ids in pages])
 
     def decode(self, pages: Sequence[CodedPage]) -> list[DecodedPage]:
         """See `Codec.decode`."""
-        return [self._decode(page) for page in pages]
+        return each(self._decode, pages)
 
     def _encode(self, ids: np.ndarray) -> CodedPage:
         """Fold, verify, and mend until every tile comes back."""
         model = self._model(ids)
-        length = balanced(len(ids), -(-len(ids) // self.density))
+        length = balanced(len(ids), -(-len(ids) // self._density))
         tiles = Tiles(np.cumsum(length) - length, length, np.full(len(length), FLAT if self.prior == "none" else PRIOR))
         done: list[tuple[Tiles, np.ndarray]] = []
         while len(tiles.length):
@@ -143,7 +150,7 @@ class HardCodec(Codec):
             alphabet, counts = np.unique(ids, return_counts=True)
             size = len(alphabet)
         bits = math.log2(max(size, 2))
-        load = bits * min(self.density, len(ids)) / self.width  # bits per dimension
+        load = bits * min(self._density, len(ids)) / self.width  # bits per dimension
         ceiling = -10 * math.log10(NOISE[self.storage]) - 6  # dB; the weakest symbol must stay above the storage noise
         decay = round(min(max(0.0, bits * load - 2), ceiling, DEEPEST))  # found by sweeps over density, see docs/log.md
         return Model(decay, alphabet, counts if self.prior == "histogram" else None)

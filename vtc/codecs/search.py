@@ -100,7 +100,7 @@ class PrunedSearch:
         self._found = torch.zeros(self.rows, self.candidates, dtype=torch.int64)
         self._gain = torch.zeros(self.rows)
         self._outside = torch.ones(self.rows)
-        self._relied = torch.zeros(self.rows, dtype=torch.bool)
+        self._settled = torch.zeros(self.rows, dtype=torch.bool)
 
     def features(self, symbols: torch.Tensor) -> torch.Tensor:
         """[n, rank]."""
@@ -109,18 +109,18 @@ class PrunedSearch:
     def posterior(self, evidence: torch.Tensor, gain: torch.Tensor, rows: torch.Tensor) -> Posterior:
         """See `vtc.codecs.cancellation.Search`."""
         stale = gain > self.refresh * self._gain[rows]
-        blind = stale & (self._outside[rows] > TRUSTED)
+        # Also blind: a position that had settled and comes back, since then its tile was not explained.
+        blind = (stale & (self._outside[rows] > TRUSTED)) | self._settled[rows]
         if blind.any():
             self._look(evidence, gain, rows, blind)
         mean, best, probability, outside = self._weigh(evidence, gain, rows)
         self._outside[rows[blind]] = outside[blind]
-        # Candidates hold the symbol unless they leave doubt, or the position settled on them and came back.
-        doubt = stale & ~blind & ((probability < 1 - SETTLED) | self._relied[rows])
-        self._relied[rows] = stale & ~blind & ~doubt
+        doubt = stale & ~blind & (probability < 1 - SETTLED)
         if doubt.any():
             self._look(evidence, gain, rows, doubt)
             again = self._weigh(evidence[doubt], gain[doubt], rows[doubt])
             mean[doubt], best[doubt], probability[doubt], self._outside[rows[doubt]] = again
+        self._settled[rows] = probability > 1 - SETTLED
         return mean, best, probability
 
     def _look(self, evidence: torch.Tensor, gain: torch.Tensor, rows: torch.Tensor, chosen: torch.Tensor) -> None:

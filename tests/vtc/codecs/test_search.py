@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from vtc.codecs.prior import load_prior
-from vtc.codecs.search import LEVELS, DenseSearch, PrunedSearch, prior_levels
+from vtc.codecs.search import LEVELS, SETTLED, TRUSTED, DenseSearch, PrunedSearch, prior_levels
 from vtc.glyphs.table import GlyphTable
 
 POSITIONS = 200
@@ -105,17 +105,28 @@ def test_decisions_on_the_real_table(real_table: GlyphTable, prior: str) -> None
     torch.testing.assert_close(pruned[2], dense[2], atol=0.02, rtol=0)
 
 
-def test_a_settled_position_is_not_searched_again(many: torch.Tensor) -> None:
+def test_only_a_settled_position_that_comes_back_is_searched_again(many: torch.Tensor) -> None:
     rows = torch.arange(POSITIONS)
     search = PrunedSearch(many, torch.zeros(len(many)), POSITIONS)
     symbols, evidence, gain = heard(many, 0.1)
-    search.posterior(evidence, gain, rows)
-    assert search.searches == POSITIONS
-    search.posterior(evidence, gain * 1.9, rows)  # not yet `refresh` times the gain of the search
-    _, best, _ = search.posterior(evidence, gain * 4, rows)  # stale, but without doubt
-    assert search.searches == POSITIONS and torch.equal(best, symbols)
-    search.posterior(evidence, gain * 4, rows)  # one that settled on old candidates and came back is searched
-    assert search.searches == 2 * POSITIONS
+    _, _, probability = search.posterior(evidence, gain, rows)
+    settled = probability > 1 - SETTLED
+    assert search.searches == POSITIONS and settled.any()
+    search.posterior(evidence[settled], gain[settled] * 1.1, rows[settled])  # the decoder comes back: somebody is wrong
+    assert search.searches == POSITIONS + int(settled.sum())
+
+
+def test_old_candidates_serve_at_lower_noise(many: torch.Tensor) -> None:
+    rows = torch.arange(POSITIONS)
+    search = PrunedSearch(many, torch.zeros(len(many)), POSITIONS)
+    symbols, evidence, gain = heard(many, 0.1)
+    _, _, probability = search.posterior(evidence, gain / 3, rows)
+    open_rows = rows[probability < 1 - SETTLED]
+    kept = open_rows[search._outside[open_rows] <= TRUSTED]
+    assert len(kept)
+    before = search.searches
+    _, best, _ = search.posterior(evidence[kept], gain[kept], kept)  # stale, but without doubt
+    assert search.searches == before and torch.equal(best, symbols[kept])
 
 
 def test_a_position_in_doubt_is_searched_again_when_the_noise_has_fallen(many: torch.Tensor) -> None:

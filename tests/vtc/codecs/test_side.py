@@ -129,6 +129,16 @@ def test_foreign_bytes_are_refused_or_a_plan(side: bytes, symbols: int) -> None:
         assert is_a_plan(Plan.unpack(side, symbols, VOCABULARY), symbols)
 
 
+def test_ids_outside_the_vocabulary_are_refused() -> None:
+    nothing = np.zeros(0, np.int64)
+    listed = Plan(np.array([3]), np.array([0]), 0, np.array([1, 2, 100]), None, nothing)
+    literal = Plan(np.array([3]), np.array([LITERAL]), 0, None, None, np.array([1, 2, 100]))
+    for plan in (listed, literal):
+        same(plan, Plan.unpack(plan.pack(), 3, 101))
+        with pytest.raises(VtcError, match="does not fit the page"):
+            Plan.unpack(plan.pack(), 3, 100)
+
+
 @given(plans())
 def test_every_truncation_is_refused(plan: Plan) -> None:
     """Whole bytes are missing, so that at least one number lacks bits."""
