@@ -57,6 +57,32 @@ class Cancelled:
     """Rounds that ran."""
 
 
+class Layout:
+    """Where the symbols of a batch of tiles lie; rows run tile by tile, position by position."""
+
+    def __init__(self, binding: Binding, amplitudes: torch.Tensor, lengths: torch.Tensor) -> None:
+        """Take amplitudes float32 [T, P] (ignored at and past a tile's length) and lengths int64 [T], at most P."""
+        self.tiles = len(lengths)
+        self.tile = torch.repeat_interleave(torch.arange(self.tiles), lengths)  # [rows]
+        position = torch.arange(len(self.tile)) - torch.repeat_interleave(lengths.cumsum(0) - lengths, lengths)
+        self.amplitude = amplitudes[self.tile, position]  # [rows]
+        self._binding, self._position = binding, position
+        self._signs, self._places = binding.signs(), binding.rows(self.tile, position)
+
+    def fold(self, rows: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
+        """Latents float64 [T, width] of the vectors [n, rank] of rows int64 [n]."""
+        signed = vectors * self._signs[self._position[rows]] * self.amplitude[rows, None]
+        return self._binding.fold(signed, self._places[rows], self.tiles).double()
+
+    def unfold(self, latents: torch.Tensor, rows: torch.Tensor) -> torch.Tensor:
+        """What latents float32 [T, width] hold at rows int64 [n], signs undone: [n, rank]."""
+        return self._binding.gather(latents, self._places[rows]) * self._signs[self._position[rows]]
+
+    def per_tile(self, values: torch.Tensor) -> torch.Tensor:
+        """Sums of values [rows] over tiles: float64 [T]."""
+        return torch.zeros(self.tiles, dtype=torch.float64).index_add_(0, self.tile, values.double())
+
+
 def cancel(
     stored: Stored, amplitudes: torch.Tensor, lengths: torch.Tensor, binding: Binding, search: Search, rounds: int = 60
 ) -> Cancelled:
@@ -70,76 +96,94 @@ def cancel(
         search: symbols, features and prior.
         rounds: upper bound on rounds.
     """
+    layout = Layout(binding, amplitudes, lengths)
+    tile, amplitude, per_tile = layout.tile, layout.amplitude, layout.per_tile
     values, low, high = (torch.from_numpy(part).double() for part in stored)
     tiles, width = values.shape
-    power = (values * values).mean(1) + 1e-30
-    tile = torch.repeat_interleave(torch.arange(tiles), lengths)
-    position = torch.arange(len(tile)) - torch.repeat_interleave(lengths.cumsum(0) - lengths, lengths)
-    places = binding.rows(tile, position)
-    amplitude = amplitudes[tile, position]
-    all_signs = binding.signs()
-
-    def fold(rows: torch.Tensor, vectors: torch.Tensor) -> torch.Tensor:
-        signed = vectors * all_signs[position[rows]] * amplitude[rows, None]
-        return binding.fold(signed, places[rows], tiles).double()
-
-    def per_tile(values: torch.Tensor) -> torch.Tensor:
-        return torch.zeros(tiles, dtype=torch.float64).index_add_(0, tile, values.double())
+    smallest = (values * values).mean(1) * 1e-12 + 1e-42
 
     mean = search.prior_mean.expand(len(tile), -1).clone()
     spread = amplitude**2 * (1 - mean.square().sum(1)).clamp(min=0)  # what each position still leaves open
     symbols = torch.zeros(len(tile), dtype=torch.int64)
     confidence = torch.zeros(len(tile))
     settled = torch.zeros(len(tile), dtype=torch.bool)
-    explained = torch.zeros(tiles, dtype=torch.bool)
-    relapses = torch.zeros(tiles, dtype=torch.int64)
-    quietest = torch.full((tiles,), torch.inf, dtype=torch.float64)  # lowest noise so far
-    stalled = torch.zeros(tiles, dtype=torch.int64)
-    answer, nearest = symbols.clone(), torch.full((tiles,), torch.inf, dtype=torch.float64)
-    expected = fold(torch.arange(len(tile)), mean)
-    onsager = torch.zeros_like(values)
+    judge = Judge(layout, low, high, (values * values).mean(1).sqrt(), symbols)
+    expected, onsager = layout.fold(torch.arange(len(tile)), mean), torch.zeros_like(values)
     count = 0
     while count < rounds:
         prediction = expected - onsager
-        missed = (torch.clamp(low - prediction, min=0) + torch.clamp(prediction - high, min=0)).square().mean(1)
-        variance = torch.maximum(torch.maximum(per_tile(spread) / width, missed), power * 1e-12)
+        missed = beyond(prediction, low, high).square().mean(1)
+        variance = torch.maximum(torch.maximum(per_tile(spread) / width, missed), smallest)
         score, precision = listen(prediction, variance, low, high)
         gain = amplitude * precision[tile].float()
-        stalled = torch.where(1 / precision < PROGRESS * quietest, 0, stalled + 1)
-        quietest = torch.minimum(quietest, 1 / precision)
-        open_tiles = ~explained & (relapses < RELAPSES) & (stalled < PATIENCE)
+        open_tiles = judge.still_open(1 / precision)
         active = (~settled & open_tiles[tile] & (amplitude * gain > DROWNED)).nonzero()[:, 0]
         if not len(active):
             break
         count += 1
-        filtered = (score / precision[:, None]).float()
-        evidence = binding.gather(filtered, places[active]) * all_signs[position[active]]
+        evidence = layout.unfold((score / precision[:, None]).float(), active)
         evidence += amplitude[active, None] * mean[active]
         new_mean, best, probability = search.posterior(evidence, gain[active], active)
         sure = probability > 1 - SETTLED
         new_mean[sure] = search.features(best[sure])
-        expected += fold(active, new_mean - mean[active])
+        expected += layout.fold(active, new_mean - mean[active])
         mean[active], symbols[active], confidence[active], settled[active] = new_mean, best, probability, sure
         spread[active] = amplitude[active] ** 2 * (1 - new_mean.square().sum(1)).clamp(min=0)
         heard = torch.zeros(len(tile)).index_copy_(0, active, spread[active])
         onsager = score * (per_tile(heard) / width)[:, None]
-
         ripe = open_tiles & (per_tile(confidence < 0.5) == 0)
-        if ripe.any():
-            rows = ripe[tile].nonzero()[:, 0]
-            sums = fold(rows, search.features(symbols[rows]))
-            beyond = torch.maximum(low - sums, sums - high).clamp(min=0)
-            explained |= ripe & (beyond <= SLACK * power.sqrt()[:, None]).all(1)
-            miss = beyond.square().mean(1)
-            nearer = ripe & (explained | (miss < nearest))
-            nearest = torch.where(nearer, miss, nearest)
-            answer[nearer[tile]] = symbols[nearer[tile]]
-            # All sure or nothing moves, yet the latent is not explained: somebody is wrong, so all think again.
-            wrong = ripe & ~explained & ((per_tile(~settled) == 0) | (stalled >= PATIENCE // 2))
-            relapses += wrong
-            settled &= ~wrong[tile]
-            stalled[wrong], quietest[wrong] = 0, torch.inf
-    confidence[explained[tile]] = 1.0
-    # Where none explains the latent (another machine's table rounds differently), the answer that misses least counts.
-    symbols = torch.where(nearest.isfinite()[tile], answer, symbols)
-    return Cancelled(symbols, confidence, explained, count)
+        settled &= ~judge.weigh(ripe, per_tile(~settled) == 0, symbols, search)[tile]
+    confidence[judge.explained[tile]] = 1.0
+    return Cancelled(judge.answer(symbols), confidence, judge.explained, count)
+
+
+def beyond(sums: torch.Tensor, low: torch.Tensor, high: torch.Tensor) -> torch.Tensor:
+    """How far sums [T, width] lie outside their stored intervals; 0 inside."""
+    return torch.maximum(low - sums, sums - high).clamp(min=0)
+
+
+class Judge:
+    """Which tiles are explained, which make no progress, and which must think again."""
+
+    def __init__(
+        self, layout: Layout, low: torch.Tensor, high: torch.Tensor, scale: torch.Tensor, symbols: torch.Tensor
+    ) -> None:
+        """Take the stored intervals [T, width], each latent's root mean square [T], and the first symbols [rows]."""
+        tiles = layout.tiles
+        self.explained = torch.zeros(tiles, dtype=torch.bool)
+        self._layout, self._low, self._high, self._slack = layout, low, high, SLACK * scale[:, None]
+        self._relapses = torch.zeros(tiles, dtype=torch.int64)
+        self._stalled = torch.zeros(tiles, dtype=torch.int64)
+        self._quietest = torch.full((tiles,), torch.inf, dtype=torch.float64)  # lowest noise so far
+        self._answer = symbols.clone()
+        self._nearest = torch.full((tiles,), torch.inf, dtype=torch.float64)  # smallest miss of an answer so far
+
+    def still_open(self, noise: torch.Tensor) -> torch.Tensor:
+        """Tiles worth another round, bool [T], after a look at their effective noise [T]."""
+        self._stalled = torch.where(noise < PROGRESS * self._quietest, 0, self._stalled + 1)
+        self._quietest = torch.minimum(self._quietest, noise)
+        return ~self.explained & (self._relapses < RELAPSES) & (self._stalled < PATIENCE)
+
+    def weigh(self, ripe: torch.Tensor, sure: torch.Tensor, symbols: torch.Tensor, search: Search) -> torch.Tensor:
+        """Fold the symbols of ripe tiles (bool [T]) again and compare; returns which must think again, bool [T].
+
+        Those are the tiles where all are sure or nothing moves, yet the latent is not explained: somebody is wrong.
+        """
+        if not ripe.any():
+            return ripe
+        tile = self._layout.tile
+        rows = ripe[tile].nonzero()[:, 0]
+        outside = beyond(self._layout.fold(rows, search.features(symbols[rows])), self._low, self._high)
+        self.explained |= ripe & (outside <= self._slack).all(1)
+        miss = outside.square().mean(1)
+        nearer = ripe & (self.explained | (miss < self._nearest))
+        self._nearest = torch.where(nearer, miss, self._nearest)
+        self._answer = torch.where(nearer[tile], symbols, self._answer)
+        wrong = ripe & ~self.explained & (sure | (self._stalled >= PATIENCE // 2))
+        self._relapses += wrong
+        self._stalled[wrong], self._quietest[wrong] = 0, torch.inf
+        return wrong
+
+    def answer(self, symbols: torch.Tensor) -> torch.Tensor:
+        """The symbols [rows] that explain each tile; else those that miss least, as another machine's table rounds."""
+        return torch.where(self._nearest.isfinite()[self._layout.tile], self._answer, symbols)
