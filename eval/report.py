@@ -86,8 +86,8 @@ def reconstruct_table() -> str:
     header += ["normalised", "exact pages raw, normalised", "digit words", "identifiers", "alphabetic words"]
     body = [[data, *reconstruct_cells(row)] for pattern, data in SETS for row in results(pattern)[0]]
     note = (
-        "The two do not do the same: DeepSeek-OCR recognises an image of a page, vtc is given its tokens and nothing has "
-        "to be recognised. vtc: width 1280; accuracies and exact pages are those of the decoder's first attempt "
+        "The two do not do the same: DeepSeek-OCR recognises an image of a page, vtc is given its tokens, and nothing "
+        "has to be recognised. vtc: width 1280; accuracies and exact pages are those of the decoder's first attempt "
         "(`verify=False`); latents, ratios and bits are those of the verified document, exact on every page. Alphabet "
         "and prior stand before the storage. Tokens are those of each system's own tokenizer, SmolLM2 for vtc. Nothing "
         "is sampled. `position_ratio` belongs to a reader, and nothing is read here (`python -m eval.published`, "
