@@ -75,7 +75,7 @@ class HardCodec(Codec):
             raise UsageError("--prior histogram needs --alphabet page; choose none or unigram")
         if self.density is None:
             share = PER_DIMENSION[self.storage] * (0.25 if self.alphabet == "vocabulary" else 1.0)
-            self.density = max(1, int(share * self.width))
+            self.density = min(max(1, int(share * self.width)), self.capacity)
         if not 1 <= self.density <= self.capacity:
             raise UsageError(
                 f"--density {self.density}: a latent of width {self.width} in {self.storage} holds 1 to "

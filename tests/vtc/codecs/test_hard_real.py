@@ -109,3 +109,11 @@ def test_a_table_that_another_machine_built_reads_the_same(
     ids = vocabulary.encode(texts("fox", 1)[0])[:300]
     (decoded,) = HardCodec(other, **options).decode(HardCodec(real_table, **options).encode([ids]))
     assert decoded.exact and np.array_equal(decoded.ids, ids)
+
+
+def test_every_width_and_storage_has_a_default_density(real_table: GlyphTable) -> None:
+    for width in (32, 256, 576, 1280, 2048, 4096):
+        for storage in ("float32", "float16", "int8", "int6", "int4", "int3"):
+            for alphabet in ("page", "vocabulary"):
+                codec = HardCodec(real_table, width=width, storage=storage, alphabet=alphabet)
+                assert codec.density is not None and 1 <= codec.density <= codec.capacity
