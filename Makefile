@@ -11,7 +11,7 @@ INSTALLED := $(VENV)/.installed
 BUILDERS := render.atlas codebooks.table
 
 .DEFAULT_GOAL := help
-.PHONY: help setup llm artefacts demo test lint results clean
+.PHONY: help setup llm artefacts demo peers browser test lint results clean
 
 help: ## list the targets
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-10s %s\n", $$1, $$2 }' $(firstword $(MAKEFILE_LIST))
@@ -25,7 +25,7 @@ $(PY):
 
 $(INSTALLED): pyproject.toml | $(PY)
 	@echo "installing into $(VENV) (the first time this fetches torch and takes minutes)"
-	$(PY) -m pip install --disable-pip-version-check -e '.[render,dev]'
+	$(PY) -m pip install --disable-pip-version-check -e '.[render,eval,lm-eval,dev]'
 	@touch $@
 
 setup: $(INSTALLED) ## make .venv and install everything into it
@@ -40,7 +40,14 @@ artefacts: llm ## build the atlas and the glyph table; each builder skips what i
 demo: artefacts ## compress, restore, measure and ask a long document (DOC=path: your own)
 	$(PY) -m eval.demo $(if $(DOC),"$(DOC)")
 
+peers: $(INSTALLED) ## build the environments of other people's systems, which the ruler compares with
+	$(PY) -m eval.peers.environments
+
+browser: $(INSTALLED) ## find a headless Chromium for the reports' test, or install one
+	@$(PY) -m eval.browser
+
 test: artefacts lint ## lint, types, import arrows, wheel contents, tests
+	@$(PY) -m eval.browser || echo "no browser: the test of the HTML report will be skipped"
 	$(PY) -m pytest
 
 lint: $(INSTALLED) ## style, types and import arrows alone

@@ -1,186 +1,83 @@
-"""Fill the README's tables from the result files.
+"""Make the result files, plots and HTML reports of runs, and fill the README's tables.
 
-    python -m eval.report [--readme README.md]
+    python -m eval.report runs/quick          RUN/report.html, eval/results/quick_TASK_*.csv and .png, then the README
+    python -m eval.report                     the README alone
 
-Every stretch between `<!-- table: NAME -->` and `<!-- /table -->` is replaced. Numbers come from eval/results/ alone.
+Prints the paths of what it wrote. Several runs may be named; each must be finished (`python -m eval.run`).
 """
 
 from __future__ import annotations
 
 import argparse
-import re
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from eval.csvfile import RESULTS, read_rows
 from vtc.records.artefact import atomic_write, explain
 from vtc.records.errors import VtcError
 
-Rows = list[dict[str, str]]
 
-
-def results(pattern: str) -> tuple[Rows, str]:
-    """Rows of the one result file that matches, and its name.
+def report(run: Path, results: Path = RESULTS) -> list[Path]:
+    """Write the CSV and the plot of every task into `results`, and `report.html` into the run's folder.
 
     Raises:
-        VtcError: none or several match.
+        VtcError: the run is not finished, or a place cannot be written.
     """
-    found = sorted(RESULTS.glob(pattern))
-    if len(found) != 1:
-        raise VtcError(f"{RESULTS}: {len(found)} files match {pattern}, one is needed; make it with: make results")
-    return read_rows(found[0]), found[0].name
+    from eval.reporting.charts import chart  # the README alone needs no run folder, and so no torch
+    from eval.reporting.export import export
+    from eval.reporting.page import write_page
+    from eval.runfolder import load_records, load_samples
+
+    records, samples = load_records(run), load_samples(run)
+    written, plots = [], {}
+    for path in export(run.resolve().name, records, results):
+        rows = read_rows(path)
+        written.append(path)
+        image = chart(rows)
+        if image is None:
+            continue
+        plots[rows[0]["task"]] = image
+        written.append(path.with_suffix(".png"))
+        with atomic_write(written[-1]) as stream:
+            stream.write(image)
+    return [*written, write_page(run, records, samples, plots)]
 
 
-def markdown(header: Sequence[str], body: Sequence[Sequence[str]]) -> str:
-    """A Markdown table."""
-    lines = ["| " + " | ".join(cells) + " |" for cells in [header, ["---"] * len(header), *body]]
-    return "\n".join(lines)
-
-
-def number(cell: str, digits: int = 1, scale: float = 1.0) -> str:
-    """A cell of a result file for people; a missing value is a dash."""
-    return f"{float(cell) * scale:,.{digits}f}" if cell else "–"
-
-
-def density_table() -> str:
-    """Largest exact density by width and storage."""
-    rows, name = results("density_*.csv")
-    widths = sorted({int(row["width"]) for row in rows})
-    lines: dict[tuple[str, str, str], dict[int, str]] = {}
-    for row in rows:
-        key = (row["alphabet"], row["prior"], row["storage"])
-        shown = f"{row['largest_exact_density']} ({number(row['latent_bits_per_token'], 0)})"
-        lines.setdefault(key, {})[int(row["width"])] = shown
-    body = [[*key, *(cells.get(width, "") for width in widths)] for key, cells in lines.items()]
-    header = ["alphabet", "prior", "storage", *(f"width {width}" for width in widths)]
-    note = (
-        "In brackets: bits of latent per token; the page's alphabet and histogram add about 3. Fox pages, "
-        f"{rows[0]['tiles']} tiles that all came back at the first attempt, tokenizer {rows[0]['tokenizer']}, nothing "
-        f"is sampled; [`{name}`](eval/results/{name}), plot beside it (`python -m eval.density`)."
-    )
-    return markdown(header, body) + "\n\n" + note
-
-
-SETS = (
-    ("deepseek-ocr_fox-en-*_cleanrender.csv", "Fox"),
-    ("vtc-hard_fox-en-*.csv", "Fox"),
-    ("deepseek-ocr_random-letters-*.csv", "random letters"),
-    ("vtc-hard_random-letters-*.csv", "random letters"),
-    ("vtc-hard_random-han-*.csv", "random Han"),
-    ("vtc-hard_random-hex-*.csv", "random hex"),
-)
-
-
-def reconstruct_table() -> str:
-    """The hard codec and DeepSeek-OCR on the same pages, then the data sets without a language."""
-    header = [
-        "data",
-        "system",
-        "latents per page",
-        "`latent_ratio`",
-        "bits per token",
-        "`byte_ratio`",
-        "char accuracy raw",
-    ]
-    header += ["normalised", "exact pages raw, normalised", "digit words", "identifiers", "alphabetic words"]
-    body = [[data, *reconstruct_cells(row)] for pattern, data in SETS for row in results(pattern)[0]]
-    note = (
-        "The two do not do the same: DeepSeek-OCR recognises an image of a page, vtc is given its tokens, and nothing "
-        "has to be recognised. vtc: width 1280; accuracies and exact pages are those of the decoder's first attempt "
-        "(`verify=False`); latents, ratios and bits are those of the verified document, exact on every page. Alphabet "
-        "and prior stand before the storage. Tokens are those of each system's own tokenizer, SmolLM2 for vtc. Nothing "
-        "is sampled. `position_ratio` belongs to a reader, and nothing is read here (`python -m eval.published`, "
-        "`python -m eval.reconstruct`)."
-    )
-    return markdown(header, body) + "\n\n" + note
-
-
-def reconstruct_cells(row: dict[str, str]) -> list[str]:
-    """One line of the table, without its data set."""
-    system = row["system"]
-    if "storage" in row:
-        system += f", {row['alphabet']} / {row['prior']}, {row['storage']}, density {row['density_asked']}"
-    return [
-        system,
-        number(row["latents_per_page"]),
-        number(row["latent_ratio"]),
-        number(row.get("bits_per_token", "")),
-        number(row.get("byte_ratio", ""), 2),
-        number(row["char_accuracy_mean"], 2, 100),
-        number(row["char_accuracy_normalised_mean"], 2, 100),
-        f"{row['exact_pages']}, {row['exact_pages_normalised']} of {row['pages']}",
-        *(number(row[f"{kind}_recall"], 1, 100) for kind in ("digit_word", "identifier", "alphabetic_word")),
-    ]
-
-
-def speed_table() -> str:
-    """Restore, fold and encode relative to the prefill."""
-    rows, name = results("speed_*.csv")
-    header = [
-        "alphabet",
-        "storage",
-        "density",
-        "`latent_ratio`",
-        "bits per token",
-        "restore",
-        "fold",
-        "encode, verified",
-    ]
-    body = [
-        [
-            row["alphabet"],
-            row["storage"],
-            row["density_asked"],
-            number(row["latent_ratio"]),
-            number(row["bits_per_token"]),
-            *(number(row[f"{part}_times_prefill"]) + "x" for part in ("restore", "fold", "encode")),
-        ]
-        for row in rows
-    ]
-    first = rows[0]
-    note = (
-        f"Times as fast as {first['model']} in float32 prefills the same {int(first['n_tokens']):,} tokens "
-        f"({number(first['prefill_tokens_per_second'], 0)} tokens/s on that machine), {first['threads']} threads, "
-        f"median of {first['rounds']} rounds in turn; [`{name}`](eval/results/{name}) (`python -m eval.speed`)."
-    )
-    return markdown(header, body) + "\n\n" + note
-
-
-TABLES: dict[str, Callable[[], str]] = {
-    "density": density_table,
-    "deepseek": reconstruct_table,
-    "speed": speed_table,
-}
-
-
-def fill(text: str) -> str:
-    """The text with every marked table made anew.
+def fill_readme(path: Path) -> None:
+    """Make the tables of a README anew.
 
     Raises:
-        VtcError: a marker names a table that nothing makes.
+        VtcError: a marker or a result file is wrong, or the file cannot be read or written.
     """
+    from eval.reporting.readme import fill
 
-    def table(match: re.Match[str]) -> str:
-        if match[1] not in TABLES:
-            raise VtcError(f"README.md: no table is called {match[1]!r}; use one of {', '.join(TABLES)}")
-        return f"<!-- table: {match[1]} -->\n\n{TABLES[match[1]]()}\n\n<!-- /table -->"
-
-    return re.sub(r"<!-- table: (\S+) -->\n.*?<!-- /table -->", table, text, flags=re.DOTALL)
+    try:
+        text = path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise VtcError(explain(error, path)) from error
+    filled = fill(text)
+    if filled != text:
+        with atomic_write(path) as stream:
+            stream.write(filled.encode())
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Command line; see the module's docstring."""
-    parser = argparse.ArgumentParser(prog="python -m eval.report", description="Fill the README's tables.")
+    parser = argparse.ArgumentParser(
+        prog="python -m eval.report",
+        description="Make the result files, plots and HTML reports of runs, and fill the README's tables.",
+        epilog="example: python -m eval.report runs/quick",
+    )
+    parser.add_argument("runs", metavar="RUN", type=Path, nargs="*", help="folder of a finished run")
+    parser.add_argument("--results", metavar="DIR", type=Path, default=RESULTS, help="where the CSVs and plots go")
     parser.add_argument("--readme", metavar="FILE", type=Path, default=Path(__file__).parents[1] / "README.md")
     options = parser.parse_args(arguments)
     try:
-        text = fill(options.readme.read_text(encoding="utf-8"))
-        with atomic_write(options.readme) as stream:
-            stream.write(text.encode())
-    except OSError as error:
-        print(f"eval.report: {explain(error, options.readme)}", file=sys.stderr)
-        return 1
+        for run in options.runs:
+            for path in report(run, options.results):
+                print(path)
+        fill_readme(options.readme)
     except VtcError as error:
         print(f"eval.report: {error}", file=sys.stderr)
         return error.status

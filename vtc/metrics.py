@@ -177,7 +177,7 @@ def _pooled(pairs: Sequence[tuple[str, str]], kind: Callable[[str], bool]) -> fl
     return Recall(sum(c.found for c in counts), sum(c.total for c in counts)).rate
 
 
-def position_ratio(text_tokens: int, positions: int) -> float:
+def position_ratio(text_tokens: int, positions: float) -> float:
     """Tokens of the text under the frozen LLM's own tokenizer / positions its attention sees for that text.
 
     Separators and markers count as positions. The headline ratio.
@@ -195,7 +195,7 @@ def byte_ratio(text_bytes: int, document_bytes: int) -> float:
     return _ratio(text_bytes, document_bytes, "document_bytes")
 
 
-def _ratio(plain: int, compressed: int, name: str) -> float:
+def _ratio(plain: int, compressed: float, name: str) -> float:
     if plain < 0 or compressed <= 0:
         raise ValueError(f"a ratio needs a positive number of {name}, got {plain} / {compressed}")
     return plain / compressed

@@ -8,6 +8,7 @@ import re
 import shlex
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
 
@@ -28,6 +29,16 @@ QUESTION = Question("What is the secret word?", "secret word is", "rumpelstiltsk
 CURVE = {"density": [4, 16], "width": [128]}
 
 
+@dataclass(frozen=True)
+class Seen:
+    """In place of a key/value cache: the ids that were read."""
+
+    ids: np.ndarray
+
+    def get_seq_length(self) -> int:
+        return len(self.ids)
+
+
 class Echo:
     """A model that answers with what it was given."""
 
@@ -39,11 +50,15 @@ class Echo:
     def chat(self, user: str) -> np.ndarray:
         return self.vocabulary.encode(user)  # type: ignore[attr-defined]
 
-    def generate(self, ids: np.ndarray, count: int) -> Iterator[bytes]:
-        yield self.vocabulary.decode(ids)  # type: ignore[attr-defined]
+    def chat_around(self, before: str, after: str) -> tuple[np.ndarray, np.ndarray]:
+        return self.chat(before), self.chat(after)
 
-    def prefill(self, ids: np.ndarray) -> None:
-        assert 1 <= len(ids) <= 1024
+    def generate(self, ids: np.ndarray, count: int, cache: Seen | None = None) -> Iterator[bytes]:
+        yield self.vocabulary.decode(ids if cache is None else [*cache.ids, *ids])  # type: ignore[attr-defined]
+
+    def prefill(self, ids: np.ndarray) -> Seen:
+        assert 1 <= len(ids) <= 1024 + len("Read this text.\n\n")  # a page, and what stands before it
+        return Seen(ids)
 
     @contextmanager
     def frozen(self) -> Iterator[Echo]:

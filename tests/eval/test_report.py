@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from eval import report
+from eval.reporting import readme as report
 from vtc.records.errors import VtcError
 
 README = Path(__file__).parents[2] / "README.md"

@@ -38,6 +38,24 @@ def chat_ids(renderer: Any, vocabulary: Vocabulary, user: str, system: str | Non
     return np.concatenate(ids)
 
 
+def chat_around(renderer: Any, vocabulary: Vocabulary, before: str, after: str) -> tuple[np.ndarray, np.ndarray]:
+    """Ids of a user turn in two parts, int32 each: up to the end of `before`, and from `after` to where the answer
+    begins, so that ids of a document can stand between them."""
+    opening: list[np.ndarray] = []
+    closing: list[np.ndarray] = []
+    part = opening
+    for piece in split_at_specials(render(renderer, False), vocabulary):
+        if piece in vocabulary.specials:
+            part.append(np.array([vocabulary.specials[piece]], dtype=np.int32))
+            continue
+        left, here, right = piece.partition(USER)
+        part.append(vocabulary.encode(left + before if here else left))
+        if here:
+            part = closing
+            part.append(vocabulary.encode(after + right))
+    return np.concatenate(opening), np.concatenate(closing)
+
+
 def render(renderer: Any, with_system: bool) -> str:
     """The template's text with placeholders for the messages."""
     joined = f"{SYSTEM}\n\n{USER}" if with_system else USER

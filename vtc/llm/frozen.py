@@ -6,13 +6,14 @@ after any work, and `frozen()` checks that around a block.
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import inspect
 import sys
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -23,7 +24,7 @@ from torch.nn.functional import cross_entropy
 from transformers import AutoModelForCausalLM, AutoTokenizer
 from transformers.utils import logging
 
-from vtc.llm.chat import chat_ids
+from vtc.llm.chat import chat_around, chat_ids
 from vtc.llm.sources import DEFAULT, locate, name_of
 from vtc.llm.vocabulary import Vocabulary, first_line
 from vtc.records.errors import UsageError, VerificationError, VtcError
@@ -44,6 +45,10 @@ class FrozenLM:
         window: the most tokens that its positions cover.
         width: size d of an input embedding.
         stops: ids that end an answer.
+        start: id before the first token of a text that stands alone.
+
+    What was read is a key/value cache. Methods that take one leave it as it was, so that one document can be read once
+    and asked many times.
     """
 
     def __init__(self, model: Any, vocabulary: Vocabulary, name: str, renderer: Any = None) -> None:
@@ -65,6 +70,8 @@ class FrozenLM:
         for holder in (model.generation_config, config, renderer):
             ends = getattr(holder, "eos_token_id", None)
             self.stops |= set() if ends is None else set(ends) if isinstance(ends, list) else {ends}
+        begin = getattr(renderer, "bos_token_id", None)
+        self.start: int = begin if begin is not None else min(self.stops, default=0)
 
     @classmethod
     def load(
@@ -137,10 +144,62 @@ class FrozenLM:
         """Ids of one user turn up to where the answer begins, int32 [n]; texts can not open or close a turn."""
         return chat_ids(self._renderer, self.vocabulary, user, system)
 
+    def chat_around(self, before: str, after: str) -> tuple[np.ndarray, np.ndarray]:
+        """The two parts of a user turn with room for a document's ids between them; see `vtc.llm.chat`."""
+        return chat_around(self._renderer, self.vocabulary, before, after)
+
     @torch.inference_mode()
-    def prefill(self, ids: Ids) -> Any:
-        """Read ids [n] and return the key/value cache; no logits are computed. What timings are compared with."""
-        return self.model.base_model(input_ids=self._batch(ids), use_cache=True)[self._cache_word]
+    def prefill(self, ids: Ids, cache: Any = None) -> Any:
+        """Read ids [n] and return the key/value cache; no logits are computed. What timings are compared with.
+
+        Args:
+            cache: what was read before; it grows.
+        """
+        batch = self._batch(ids, _length(cache))
+        with attended(self.model, cache):
+            return self.model.base_model(input_ids=batch, use_cache=True, **{self._cache_word: cache})[self._cache_word]
+
+    @torch.inference_mode()
+    def prefill_vectors(self, rows: torch.Tensor) -> Any:
+        """Read input vectors [n, d], such as rows of `embeddings`, and return the key/value cache.
+
+        Raises:
+            VtcError: there are none, or more than the window holds.
+        """
+        self._check_count(len(rows), 0)
+        rows = rows.to(self.device, self.embeddings.dtype)[None]
+        return self.model.base_model(inputs_embeds=rows, use_cache=True)[self._cache_word]
+
+    def choices_nll(self, prompt: Ids, choices: Sequence[Ids], cache: Any = None) -> list[torch.Tensor]:
+        """Negative log-likelihood in nats of the ids of each choice, float32 [n of the choice], as `score_choices`."""
+        return [losses for losses, _ in self.score_choices(prompt, choices, cache)]
+
+    @torch.inference_mode()
+    def score_choices(self, prompt: Ids, choices: Sequence[Ids], cache: Any = None) -> list[tuple[torch.Tensor, bool]]:
+        """What each choice costs after `cache` and prompt: the negative log-likelihood in nats of its ids, float32
+        [n of the choice], and whether it is what greedy decoding writes.
+
+        Args:
+            prompt: at least one id; read once for all choices.
+            choices: each at least one id.
+
+        Raises:
+            VtcError: something is empty, or exceeds the window.
+        """
+        batches = [self._batch(choice) for choice in choices]
+        prompt = self._batch(prompt, _length(cache) + max((batch.shape[1] for batch in batches), default=0))
+        with untouched(cache):
+            first, cache = self._forward(prompt, cache, 1)
+            found = []
+            for batch in batches:
+                logits = first
+                if batch.shape[1] > 1:
+                    with untouched(cache):
+                        rest, _ = self._forward(batch[:, :-1], cache, batch.shape[1] - 1)
+                    logits = torch.cat([first, rest])
+                greedy = logits[:, : self.vocabulary.size].argmax(-1).equal(batch[0])
+                found.append((cross_entropy(logits.float(), batch[0], reduction="none"), greedy))
+        return found
 
     @torch.inference_mode()
     def nll(self, ids: Ids, start: int = 0) -> torch.Tensor:
@@ -161,36 +220,73 @@ class FrozenLM:
             losses.insert(0, uniform)
         return torch.cat(losses) if losses else torch.zeros(0, device=batch.device)
 
-    def generate(self, ids: Ids, max_new_tokens: int = 128) -> Iterator[bytes]:
-        """Greedy continuation of ids [n]: the bytes of each new token as it arrives.
+    def generate(self, ids: Ids, max_new_tokens: int = 128, cache: Any = None) -> Generator[bytes, None, None]:
+        """Greedy continuation of ids [n] on top of `cache`: the bytes of each new token as it arrives.
 
-        Ends at a token in `stops`, at `max_new_tokens`, or when the window is full.
+        Ends at a token in `stops`, at `max_new_tokens`, or when the window is full. Until the iterator ends or is
+        closed the cache is in use.
         """
-        batch, cache = self._batch(ids), None
-        for _ in range(min(max_new_tokens, self.window - batch.shape[1])):
-            logits, cache = self._forward(batch, cache, 1)
-            token = int(logits[0, : self.vocabulary.size].argmax())
-            if token in self.stops:
-                return
-            yield self.vocabulary.token_bytes[token]
-            batch = torch.tensor([[token]], device=batch.device)
+        batch = self._batch(ids, _length(cache))
+        room = self.window - _length(cache) - batch.shape[1]
+        with untouched(cache):
+            for _ in range(min(max_new_tokens, room)):
+                logits, cache = self._forward(batch, cache, 1)
+                token = int(logits[0, : self.vocabulary.size].argmax())
+                if token in self.stops:
+                    return
+                yield self.vocabulary.token_bytes[token]
+                batch = torch.tensor([[token]], device=batch.device)
 
     @torch.inference_mode()
     def _forward(self, batch: torch.Tensor, cache: Any, keep: int) -> tuple[torch.Tensor, Any]:
         """Read ids [1, n] on top of `cache`: logits of the last `keep` positions [keep, V], and the cache with them."""
         word = self._cache_word
-        out = self.model(input_ids=batch, use_cache=True, logits_to_keep=keep, **{word: cache})
+        with attended(self.model, cache):
+            out = self.model(input_ids=batch, use_cache=True, logits_to_keep=keep, **{word: cache})
         return out.logits[0, -keep:], out[word]
 
-    def _batch(self, ids: Ids) -> torch.Tensor:
-        """Ids as int64 [1, n] on the model's device, 1 <= n <= window."""
+    def _batch(self, ids: Ids, beside: int = 0) -> torch.Tensor:
+        """Ids as int64 [1, n] on the model's device, 1 <= n <= window - beside."""
         batch = torch.as_tensor(ids, dtype=torch.int64, device=self.device).reshape(1, -1)
-        if not batch.shape[1]:
-            raise VtcError(f"{self.name}: there is nothing to read; give it at least one token")
-        count = batch.shape[1]
-        if count > self.window:
-            raise VtcError(f"{count} tokens exceed the window of {self.name} ({self.window}); shorten the text")
+        self._check_count(batch.shape[1], beside)
         return batch
+
+    def _check_count(self, count: int, beside: int) -> None:
+        if not count:
+            raise VtcError(f"{self.name}: there is nothing to read; give it at least one token")
+        if count + beside > self.window:
+            total = count + beside
+            raise VtcError(f"{total} tokens exceed the window of {self.name} ({self.window}); shorten the text")
+
+
+def attended(model: Any, cache: Any) -> AbstractContextManager[None]:
+    """A block in which a model attends to a cache in the cache's own way, if it has one (its method `attending`)."""
+    own = getattr(cache, "attending", None)
+    return own(model) if own else nullcontext()
+
+
+def _length(cache: Any) -> int:
+    """Tokens that a cache has seen; 0 without one."""
+    return 0 if cache is None else cache.get_seq_length()
+
+
+@contextmanager
+def untouched(cache: Any) -> Iterator[None]:
+    """Whatever is read on top of a cache inside the block is taken off again."""
+    if cache is None:
+        yield
+        return
+    layers = None
+    if any(getattr(layer, "is_sliding", False) for layer in cache.layers):  # what slid out can not be put back
+        layers = copy.deepcopy(cache.layers)
+    before = cache.get_seq_length()
+    try:
+        yield
+    finally:
+        if layers is not None:
+            cache.layers = layers
+        elif extra := cache.get_seq_length() - before:
+            cache.crop(-extra)
 
 
 def usable(device: str | torch.device | None) -> torch.device:

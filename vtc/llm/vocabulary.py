@@ -79,6 +79,11 @@ class Vocabulary:
         encodings = self._tokenizer.encode_batch_fast([utf8(text) for text in texts], add_special_tokens=False)
         return [np.array(encoding.ids, dtype=np.int32) for encoding in encodings]
 
+    @property
+    def sizes(self) -> np.ndarray:
+        """Bytes of every id, int64 [V]."""
+        return self._bytes.lengths
+
     def decode(self, ids: np.ndarray | Sequence[int]) -> bytes:
         """Concatenated bytes of the tokens.
 

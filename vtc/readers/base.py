@@ -18,8 +18,10 @@ if TYPE_CHECKING:
     from vtc.llm.frozen import FrozenLM
 
 MAX_NEW_TOKENS = 128
-TURN = "Read this text.\n\n{text}\n\nUsing the text above, answer briefly: {question}"
-"""How readers of text ask. Without "briefly" the default LLM is right as often, but goes on to the last token."""
+BEFORE = "Read this text.\n\n"
+AFTER = "\n\nUsing the text above, answer briefly: {question}"
+"""What stands around the document in a user's turn. Without "briefly" the default LLM is right as often, but goes on to
+the last token."""
 
 
 @dataclass(frozen=True)
@@ -35,12 +37,15 @@ class Page:
 class Context:
     """What the model is given for one question."""
 
-    prompt: Any
-    """Whatever the reader's `answer` takes; ids int32 [n] unless it says otherwise."""
-    positions: int
-    """Positions that attention sees for the document, separators and markers counted."""
+    prompt: np.ndarray
+    """Ids that are read on top of `cache`, int32 [n]; the model goes on from there."""
+    positions: float
+    """Entries that attention sees for the document, on average over layers and heads: those that the same prompt
+    without the document would not have. Separators within the document are counted."""
     spans: list[tuple[int, int]]
     """The bytes of the text that were read, start and stop of each part, in the order given to the model."""
+    cache: Any = None
+    """What was read already; whoever reads on top of it leaves it as it was."""
 
 
 @dataclass
@@ -78,6 +83,17 @@ class Reader(ABC):
             UsageError: it does not fit; with the numbers.
         """
 
+    def continuation(self, opening: np.ndarray | None = None) -> Context:
+        """What to give to the model so that it goes on with the text itself; the prompt may be empty.
+
+        Args:
+            opening: ids int32 [k >= 1] before the document; by default the model's own start token.
+
+        Raises:
+            UsageError: this reader picks what it reads by a question.
+        """
+        raise UsageError(f"reader {self.name!r} needs a question; it can not go on with a text")
+
     def prepare(self, pages: Iterable[Page], about: dict[str, Any], title: str = "the text") -> None:
         """Take in a document; it replaces the one before.
 
@@ -108,7 +124,7 @@ class Reader(ABC):
 
     def answer(self, context: Context, max_new_tokens: int) -> Iterator[bytes]:
         """The bytes of each token of the answer as it arrives."""
-        return self.llm.generate(context.prompt, max_new_tokens)
+        return self.llm.generate(context.prompt, max_new_tokens, context.cache)
 
     def ask(
         self, question: str, *, max_new_tokens: int = MAX_NEW_TOKENS, on_text: Callable[[str], None] | None = None
@@ -165,13 +181,17 @@ class Reader(ABC):
         last = int(np.searchsorted(self._ends, stop, side="left"))
         return list(range(first + 1, last + 2))
 
+    def around(self, question: str) -> tuple[np.ndarray, np.ndarray]:
+        """Ids of the turn before and after the document, int32 each."""
+        return self.llm.chat_around(BEFORE, AFTER.format(question=question))
+
     def room(self, question: str, max_new_tokens: int) -> int:
         """Positions that the window has for the document beside the question and the answer.
 
         Raises:
             UsageError: it has none.
         """
-        asked = len(self.llm.chat(question))
+        asked = sum(map(len, self.around(question)))
         room = self.llm.window - asked - max_new_tokens
         if room < 1:
             raise UsageError(
@@ -179,11 +199,6 @@ class Reader(ABC):
                 f"{self.llm.name} is {self.llm.window}; shorten the question or lower --max-tokens"
             )
         return room
-
-    def text_context(self, text: bytes, spans: list[tuple[int, int]], question: str) -> Context:
-        """A turn that gives a text and then asks a question about it."""
-        prompt = self.llm.chat(TURN.format(text=text.decode(errors="replace"), question=question))
-        return Context(prompt, max(1, len(prompt) - len(self.llm.chat(question))), spans)
 
 
 def check_question(question: str) -> None:

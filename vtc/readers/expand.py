@@ -10,6 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import ClassVar
 
+import numpy as np
+
 from vtc.readers.base import Context, Page, Reader
 from vtc.readers.passages import Passage, iter_passages
 from vtc.readers.search import Index
@@ -55,20 +57,22 @@ class ExpandReader(Reader):
     def context(self, question: str, max_new_tokens: int) -> Context:
         """The best passages that fit, then the question."""
         room = self.room(question, max_new_tokens)
+        opening, closing = self.around(question)
         chosen = self._choose(question, min(room, self.tokens))
         while True:
             parts = sorted(chosen, key=lambda p: p.start) if self.order == "text" else chosen[::-1]
             text = b"\n\n".join(passage.text.strip() for passage in parts)
-            context = self.text_context(text, [(p.start, p.stop) for p in parts], question)
-            if context.positions <= room:
-                return context
+            ids = self.llm.vocabulary.encode(text.decode(errors="replace"))
+            if len(ids) <= room:
+                prompt = np.concatenate([opening, ids, closing])
+                return Context(prompt, max(1, len(ids)), [(p.start, p.stop) for p in parts])
             if len(chosen) == 1:
                 raise UsageError(
-                    f"the best passage takes {context.positions} tokens and the window of {self.llm.name} "
+                    f"the best passage takes {len(ids)} tokens and the window of {self.llm.name} "
                     f"({self.llm.window}) leaves {room} beside the question and its answer; shorten the question or "
                     "lower --max-tokens"
                 )
-            chosen.pop()  # separators and markers were not yet counted
+            chosen.pop()  # the separators were not yet counted
 
     def _choose(self, question: str, room: int) -> list[Passage]:
         """Best passages first, together at most `room` tokens, but at least one."""

@@ -22,20 +22,37 @@ from vtc.records.suggest import unknown
 Config = TypeVar("Config")
 
 
-def load_config(cls: type[Config], path: str | Path | None = None, overrides: Sequence[str] = ()) -> Config:
-    """Build `cls` from its defaults < the YAML file at `path` < `overrides`.
+def load_config(
+    cls: type[Config],
+    path: str | Path | None = None,
+    overrides: Sequence[str] = (),
+    settings: Mapping[str, Any] | None = None,
+) -> Config:
+    """Build `cls` from its defaults < the YAML file at `path` < `settings` < `overrides`.
 
     Args:
         cls: a dataclass; its fields may be bool, int, float, str, Path, Literal, list, tuple, dict, a union of these,
             or another dataclass.
         path: YAML file with one mapping; an empty file changes nothing.
         overrides: `key=value` each, in order.
+        settings: values by key, as a YAML file would give them.
 
     Raises:
         UsageError: an unknown key, a value of the wrong type, a missing value without default, or a text without `=`.
         VtcError: the file is missing or not YAML.
     """
-    settings: dict[str, Any] = _read_yaml(Path(path)) if path is not None else {}
+    found: dict[str, Any] = _read_yaml(Path(path)) if path is not None else {}
+    found.update(settings or {})
+    return _build(cls, parse_overrides(overrides, found), "")
+
+
+def parse_overrides(overrides: Sequence[str], settings: dict[str, Any] | None = None) -> dict[str, Any]:
+    """`key=value` texts as nested mappings, on top of `settings` where they are given.
+
+    Raises:
+        UsageError: a text without `=`, a value that is not YAML, or a key below a single value.
+    """
+    found = {} if settings is None else settings
     for override in overrides:
         key, equals, text = override.partition("=")
         if not equals or not key:
@@ -44,8 +61,8 @@ def load_config(cls: type[Config], path: str | Path | None = None, overrides: Se
             value = yaml.safe_load(text)
         except yaml.YAMLError as error:
             raise UsageError(f"{override!r}: its value is not YAML; put it in quotes") from error
-        _set(settings, key.split("."), value, override)
-    return _build(cls, settings, "")
+        _set(found, key.split("."), value, override)
+    return found
 
 
 def save_resolved(config: Any, path: str | Path) -> None:

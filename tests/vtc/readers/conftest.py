@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from types import ModuleType
 from typing import Any
@@ -24,20 +24,39 @@ def load(path: Path) -> ModuleType:
 tiny_folder = load(Path(__file__).parents[1] / "llm" / "conftest.py").tiny_folder
 
 
+@dataclass(frozen=True)
+class Seen:
+    """In place of a key/value cache: the ids that were read."""
+
+    ids: np.ndarray
+
+    def get_seq_length(self) -> int:
+        return len(self.ids)
+
+
 @dataclass
 class Echo:
-    """Answers with the beginning of its prompt, one token at a time."""
+    """Answers with the beginning of all that it was given, one token at a time."""
 
     vocabulary: Any
     window: int = 100_000
     name: str = "echo"
+    start: int = 10
+    reads: list[int] = field(default_factory=list)
+    """Tokens of each prefill."""
 
-    def chat(self, user: str) -> np.ndarray:
-        return self.vocabulary.encode(f"<{user}>")
+    def chat_around(self, before: str, after: str) -> tuple[np.ndarray, np.ndarray]:
+        return self.vocabulary.encode(f"<{before}"), self.vocabulary.encode(f"{after}>")
 
-    def generate(self, ids: np.ndarray, max_new_tokens: int) -> Iterator[bytes]:
-        assert 0 < max_new_tokens <= self.window - len(ids), "the answer would not fit into the window"
-        return (self.vocabulary.token_bytes[i] for i in ids[:max_new_tokens])
+    def prefill(self, ids: np.ndarray) -> Seen:
+        assert 0 < len(ids) <= self.window
+        self.reads.append(len(ids))
+        return Seen(ids.copy())
+
+    def generate(self, ids: np.ndarray, max_new_tokens: int, cache: Seen | None = None) -> Iterator[bytes]:
+        given = ids if cache is None else np.concatenate([cache.ids, ids])
+        assert len(ids) > 0 and 0 < max_new_tokens <= self.window - len(given), "the answer would not fit"
+        return (self.vocabulary.token_bytes[i] for i in given[:max_new_tokens])
 
 
 @pytest.fixture

@@ -142,7 +142,7 @@ def test_the_verb(document: Path, command: Any, tmp_path: Path, capfd: pytest.Ca
         (["a.vtc", "狼在哪里"], 2, "a.vtc: no passage shares a word"),
         (["a.vtc", "wolf", "--reader", "text"], 2, "use --reader expand"),
         (["a.vtc", "wolf", "--reader", "text", "--pages", 2], 2, "unknown option of reader 'text' 'pages'"),
-        (["a.vtc", "wolf", "--reader", "kv"], 2, "unknown reader 'kv'"),
+        (["a.vtc", "wolf", "--reader", "vk"], 2, "unknown reader 'vk'"),
         (["a.vtc", "wolf", "--order", "best"], 2, "--order best: choose rank or text"),
         (["a.vtc", "wolf", "--max-tokens", 0], 2, "--max-tokens 0"),
         (["empty.txt", "wolf"], 2, "empty.txt: is empty"),

@@ -25,6 +25,12 @@ def prepared(llm: Any, text: str, **options: Any) -> ExpandReader:
     return reader
 
 
+def asked(llm: Any, question: str) -> int:
+    """Tokens of the same turn without a document."""
+    turn = f"Read this text.\n\n|\n\nUsing the text above, answer briefly: {question}"
+    return sum(map(len, llm.chat_around(*turn.split("|"))))
+
+
 @pytest.mark.parametrize("place", [0, 137, 400])
 def test_the_best_passage_stands_last_and_its_page_is_named(echo: Any, place: int) -> None:
     text = "".join([*LINES[:place], NEEDLE, *LINES[place:]])
@@ -66,7 +72,7 @@ def test_limits_hold(echo: Any, window: int, tokens: int, pages: int, answer: in
     given_alone = sum(len(echo.vocabulary.encode("".join(LINES)[a:b])) for a, b in context.spans)
     numbers = {number for span in context.spans for number in reader.pages_of(*span)}
     assert len(context.prompt) + answer <= window
-    assert context.positions == len(context.prompt) - len(echo.chat("wolf number 500"))
+    assert context.positions == len(context.prompt) - asked(echo, "wolf number 500") and context.cache is None
     assert len(context.spans) == 1 or (given_alone <= tokens and len(numbers) <= pages)
 
 
@@ -94,13 +100,13 @@ def test_without_a_common_word_a_long_text_is_refused_and_a_short_one_read_whole
 def test_a_long_question_is_refused_with_the_numbers(echo: Any) -> None:
     echo.window = 300
     reader = prepared(echo, "".join(LINES))
-    asked = len(echo.chat("wolf " * 100))
-    with pytest.raises(UsageError, match=f"takes {asked} tokens .* up to 128, .* window of echo is 300"):
-        reader.ask("wolf " * 100)
-    with pytest.raises(UsageError, match="takes 20 tokens and its answer up to 300"):
-        reader.ask("w" * 18, max_new_tokens=300)
-    with pytest.raises(UsageError, match=r"the best passage takes \d+ tokens .*\(300\) leaves \d+"):
-        reader.ask("wolf number 500", max_new_tokens=250)
+    for question, answer in (("wolf " * 100, 128), ("w" * 18, 300), ("w" * 18, 300 - asked(echo, "w" * 18))):
+        message = f"takes {asked(echo, question)} tokens and its answer up to {answer}, .* window of echo is 300"
+        with pytest.raises(UsageError, match=message):
+            reader.ask(question, max_new_tokens=answer)
+    room = 300 - asked(echo, "wolf number 500") - 190
+    with pytest.raises(UsageError, match=rf"the best passage takes \d+ tokens .*\(300\) leaves {room}"):
+        reader.ask("wolf number 500", max_new_tokens=190)
 
 
 @pytest.mark.parametrize(

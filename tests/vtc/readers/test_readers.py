@@ -29,14 +29,20 @@ def turn(text: str, question: str) -> str:
     return f"Read this text.\n\n{text}\n\nUsing the text above, answer briefly: {question}"
 
 
+def around(llm: Any, question: str) -> tuple[np.ndarray, np.ndarray]:
+    before, after = turn("|", question).split("|")
+    return llm.chat_around(before, after)
+
+
 def test_the_text_reader_gives_all_of_the_text(echo: Any) -> None:
     pieces: list[str] = []
     record = prepared(echo).ask("Where is the lamb?", max_new_tokens=5000, on_text=pieces.append)
     assert record["answer"] == "".join(pieces) == f"<{turn(TEXT, 'Where is the lamb?')}>"
     assert len(pieces) > 500  # as it arrives, not at the end
-    with_text, without = (len(echo.vocabulary.encode(t)) for t in (record["answer"], "<Where is the lamb?>"))
-    assert record["positions"] == with_text - without
-    assert record["position_ratio"] == pytest.approx(len(echo.vocabulary.encode(TEXT)) / (with_text - without))
+    prompts = (record["answer"], f"<{turn('', 'Where is the lamb?')}>")
+    with_text, without = (len(echo.vocabulary.encode(prompt)) for prompt in prompts)
+    assert record["positions"] == with_text - without == len(echo.vocabulary.encode(TEXT))
+    assert record["position_ratio"] == 1
     assert record["passages"] == [{"pages": [1], "start": 0, "stop": len(TEXT.encode())}]
     assert (record["reader"], record["codec"], record["answer_tokens"]) == ("text", "none", with_text)
     assert 0 <= record["first_token_seconds"] <= record["seconds"]
@@ -54,13 +60,15 @@ def test_a_text_longer_than_the_window_is_refused_with_the_numbers(echo: Any) ->
     with pytest.raises(UsageError, match=f"a.txt: takes {tokens} tokens and the window of echo is {tokens}; .*expand"):
         prepared(echo)
     question = "Where is it?"
-    asked = len(echo.chat(question))
-    positions = len(echo.chat(turn(TEXT, question))) - asked
-    echo.window = positions + asked + 9
+    opening, closing = (len(ids) for ids in around(echo, question))
+    echo.window = opening + tokens + closing + 9
     reader = prepared(echo)
-    assert reader.ask(question, max_new_tokens=9)["positions"] == positions
-    with pytest.raises(UsageError, match=rf"takes {positions} tokens .* leaves {positions - 1} beside .*expand"):
+    assert reader.ask(question, max_new_tokens=9)["positions"] == tokens
+    with pytest.raises(UsageError, match=rf"a question of {closing} tokens .* echo \({echo.window}\); .*expand"):
         reader.ask(question, max_new_tokens=10)
+    echo.window = opening + tokens
+    with pytest.raises(UsageError, match=f"takes {opening + tokens} tokens .* echo is {opening + tokens}; .*expand"):
+        prepared(echo).ask(question, max_new_tokens=1)
 
 
 def test_a_document_known_to_be_too_long_is_refused_undecoded(echo: Any) -> None:
@@ -99,4 +107,4 @@ def test_a_real_model_answers_within_its_window_and_stays_as_it_was(kind: type, 
     reader.prepare(plain(TEXT.encode()[:900], llm)[1], {"text_bytes": 900})
     record, again = (reader.ask("Where is the lamb?", max_new_tokens=12) for _ in range(2))
     assert record["answer"] == again["answer"] and 0 < record["answer_tokens"] <= 12
-    assert record["positions"] <= 980 and llm.fingerprint() == before
+    assert 0 < record["positions"] <= 900 and llm.fingerprint() == before
