@@ -56,12 +56,13 @@ lint: $(INSTALLED) ## style, types and import arrows alone
 	$(PY) -m mypy
 	$(VENV)/bin/lint-imports
 
-results: artefacts ## make eval/results anew (hours)
+results: artefacts peers ## make eval/results anew (hours)
 	$(PY) -m eval.published
 	$(PY) -m eval.reconstruct
 	$(PY) -m eval.density
 	$(PY) -m eval.speed
-	$(PY) -m eval.report
+	$(PY) -m eval.run --suite ruler
+	$(PY) -m eval.report runs/ruler
 
 clean: ## remove .venv and what was built in the clone; the cache outside stays
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

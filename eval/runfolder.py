@@ -54,8 +54,15 @@ class RunFolder:
         except OSError as error:
             raise VtcError(explain(error, self.path)) from error
         self._write("config.yaml", new)
-        self._write("command.txt", " ".join(["python -m eval.run", *sys.argv[1:]]) + "\n")
-        self._write("env.json", json.dumps(environment(plan, threads, processes), indent=1) + "\n")
+        now = environment(plan, threads, processes)
+        if (
+            self.path / "env.json"
+        ).is_file():  # both what it began and what it goes on under
+            begun = json.loads((self.path / "env.json").read_text(encoding="utf-8"))
+            now = {**begun, "resumed": [*begun.get("resumed", []), now]}
+        else:
+            self._write("command.txt", " ".join(["python -m eval.run", *sys.argv[1:]]) + "\n")
+        self._write("env.json", json.dumps(now, indent=1) + "\n")
         return False
 
     def samples(self) -> list[Sample]:

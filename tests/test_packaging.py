@@ -44,5 +44,5 @@ def test_licence_and_metadata(wheel: zipfile.ZipFile) -> None:
     assert metadata["Name"] == "vtc-llm"
     assert metadata["License-Expression"] == "Apache-2.0"
     assert metadata["Requires-Python"] == ">=3.10"
-    assert set(metadata.get_all("Provides-Extra") or []) == {"gpu", "render", "train", "dev"}
+    assert set(metadata.get_all("Provides-Extra") or []) == {"gpu", "render", "eval", "lm-eval", "train", "dev"}
     assert b"vtc = vtc.cli:main" in wheel.read(f"{info}/entry_points.txt")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import io
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import cycle
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 DPI = 130
+FLOOR = -0.25
+"""Lowest value that is drawn where 0 is what no context gives: far below it there is only how badly something fails."""
 CONTROLS = ("none", "text")
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#000000")
 """Told apart by colour-blind readers (Okabe and Ito 2008); in grey the markers and strokes tell lines apart."""
@@ -46,16 +49,18 @@ def whole(rows: Rows) -> Rows:
 
 def axes_of(rows: Rows) -> list[str]:
     """What the plot is over: positions where a model reads, else latents and bytes, as far as a system has them."""
-    chosen = [row for row in whole(rows) if row["system"] not in CONTROLS]
-    there = [name for name in AXES if any(row[name] for row in chosen)]
-    return there[:1] if there[:1] == ["position_ratio"] else there
+    chosen = [row for row in whole(rows) if row["system"] not in CONTROLS and int(row["documents"])]
+    there = {name: sum(bool(row[name]) for row in chosen) for name in AXES}
+    if 2 * there.pop("position_ratio") > len(chosen):
+        return ["position_ratio"]
+    return [name for name, count in there.items() if count]
 
 
 def family(system: str) -> str:
     """What a line stands for: the name, and those options that are words; along the line the numbers change."""
     name, _, options = system.partition(":")
     words = [option for option in options.split(",") if option and not _is_number(option.partition("=")[2])]
-    return ", ".join([name, *words])
+    return ", ".join([name, *(re.sub(r"_\d+$", "", word) for word in words)])  # clean_64 and clean_100 are one line
 
 
 def lines(rows: Rows, axis: str, metric: str) -> dict[str, list[Point]]:
@@ -98,7 +103,9 @@ def drawn(rows: Rows) -> Figure | None:
     for axes, axis in zip(all_axes, panels, strict=True):
         _draw(axes, lines(rows, axis, metrics[0]), looks)
         _controls(axes, controls(rows, metrics[0]))
-        _style(axes, AXES[axis], [point for points in lines(rows, axis, metrics[0]).values() for point in points])
+        points = lines(rows, axis, metrics[0])
+        _style(axes, AXES[axis], [point for found in points.values() for point in found])
+        _below(axes, points)
     all_axes[0].set_ylabel(metrics[0].replace("_", " "))
     figure.legend(**_legend(all_axes), loc="outside right upper", frameon=False, fontsize=9)
     return figure
@@ -122,6 +129,16 @@ def _draw(axes: Any, found: Mapping[str, Sequence[Point]], looks: Mapping[str, A
             elinewidth=1,
             label=name,
         )
+
+
+def _below(axes: Any, found: Mapping[str, Sequence[Point]]) -> None:
+    """Cut the axis at `FLOOR`, and say which systems lie below it."""
+    if axes.get_ylim()[0] >= FLOOR:
+        return
+    axes.set_ylim(bottom=FLOOR)
+    names = [name for name, points in found.items() if any(point.value < FLOOR for point in points)]
+    if names:
+        axes.set_title(f"below the axis: {', '.join(names)}", fontsize=8, color="#555555", loc="left")
 
 
 def _controls(axes: Any, found: Mapping[str, float]) -> None:

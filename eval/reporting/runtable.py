@@ -80,7 +80,7 @@ def cell(row: Mapping[str, str], name: str) -> str:
     if name in RATIOS:
         return ratio(float(row[name]))
     value, low, high = (float(row[key]) for key in (name, f"{name}_low", f"{name}_high"))
-    return estimate(Estimate(value, low, high))
+    return estimate(Estimate(value, low, high), int(row["documents"]))
 
 
 def plain(text: str) -> str:

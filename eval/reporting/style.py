@@ -28,8 +28,8 @@ th, td { padding: .32rem .7rem; border-bottom: 1px solid var(--line); text-align
   white-space: nowrap; }
 thead th { font-weight: 600; color: var(--soft); vertical-align: bottom; border-bottom: 2px solid var(--line); }
 tbody th { text-align: left; font-weight: 600; }
-.results .system { text-align: left; position: sticky; left: 0; background: var(--page); max-width: 15rem;
-  overflow-wrap: anywhere; white-space: normal; min-width: 9rem; z-index: 1; }
+.results .system { text-align: left; position: sticky; left: 0; background: var(--page); max-width: 22rem;
+  overflow-wrap: anywhere; white-space: normal; min-width: 14rem; z-index: 1; }
 .results small { display: block; font-weight: 400; line-height: 1.3; }
 .results thead th { white-space: normal; }
 .results thead th:first-child { text-align: left; }

@@ -55,11 +55,11 @@ def split_tables(records: Sequence[Record]) -> str:
     )
 
 
-def metric_cell(found: Estimate | None) -> str:
-    """A metric and its interval."""
+def metric_cell(found: Estimate | None, documents: int) -> str:
+    """A metric and its interval, which one document alone does not have."""
     if found is None:
         return f'<td class="none">{NONE}</td>'
-    value, _, interval = estimate(found).partition(" ")
+    value, _, interval = estimate(found, documents).partition(" ")
     return f"<td>{value} <small>{interval}</small></td>"
 
 
@@ -74,7 +74,7 @@ def _line(record: Record, ratios: Sequence[str], metrics: Sequence[str], width: 
     cells = [
         *(f"<td>{count:,}</td>" for count in (record.documents, record.n)),
         *(f"<td>{ratio(getattr(record, name))}</td>" for name in ratios),
-        *(metric_cell(record.metrics.get(name)) for name in metrics),
+        *(metric_cell(record.metrics.get(name), record.documents) for name in metrics),
         *(f"<td>{getattr(record, name):.2f}</td>" for name in COSTS),
     ]
     return f'<th scope="row" class="system">{system_name(record.system)}{note}</th>' + "".join(cells)

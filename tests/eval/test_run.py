@@ -95,6 +95,8 @@ def test_a_killed_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     records = execute(crashing, run, threads=1)
     assert mark.with_suffix(".log").read_text().split() == ["i00", "i01", "i02", "i03", "i04"]  # none twice
     assert records[0].documents == 5 and not (run / "parts").exists()
+    environment = json.loads((run / "env.json").read_text())
+    assert [set(environment) - {"resumed"}] == [set(again) for again in environment["resumed"]]
 
 
 def test_another_plan_does_not_mix_with_a_folder(tmp_path: Path) -> None:
