@@ -135,7 +135,8 @@ def _below(axes: Any, found: Mapping[str, Sequence[Point]]) -> None:
     """Cut the axis at `FLOOR`, and say which systems lie below it."""
     if axes.get_ylim()[0] >= FLOOR:
         return
-    axes.set_ylim(bottom=FLOOR)
+    drawn = [point.high for points in found.values() for point in points if point.value >= FLOOR]
+    axes.set_ylim(FLOOR, max([*drawn, *(line.get_ydata()[0] for line in axes.get_lines())]) + 0.05)
     names = [name for name, points in found.items() if any(point.value < FLOOR for point in points)]
     if names:
         axes.set_title(f"below the axis: {', '.join(names)}", fontsize=8, color="#555555", loc="left")
