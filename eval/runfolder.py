@@ -55,9 +55,7 @@ class RunFolder:
             raise VtcError(explain(error, self.path)) from error
         self._write("config.yaml", new)
         now = environment(plan, threads, processes)
-        if (
-            self.path / "env.json"
-        ).is_file():  # both what it began and what it goes on under
+        if (self.path / "env.json").is_file():  # both what it began and what it goes on under
             begun = json.loads((self.path / "env.json").read_text(encoding="utf-8"))
             now = {**begun, "resumed": [*begun.get("resumed", []), now]}
         else:
