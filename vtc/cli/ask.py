@@ -12,9 +12,10 @@ EXAMPLES = """
 vtc ask report.vtc "Who signed the report?"
 vtc ask report.vtc "Who signed the report?" --pages 1 --json
 vtc ask letter.txt "What is it about?" --reader text
+vtc ask letter.txt "What is it about?" --reader kv --ratio 8
 """
 
-READER_OPTIONS = ("pages", "tokens", "passage_bytes", "order")
+READER_OPTIONS = ("pages", "tokens", "passage_bytes", "order", "ratio")
 """Passed on to the reader when given; the reader knows its own defaults and limits."""
 
 
@@ -26,7 +27,8 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument(
         "--reader",
         default="expand",
-        help="expand: the passages that fit the question; text: all of it (default: expand)",
+        help="expand: the passages that fit the question; text: all of it; kv: all of it in fewer entries (default: "
+        "expand)",
     )
     parser.add_argument("--llm", default="smollm2-135m", metavar="SPEC", help="LLM that reads: folder or hub id")
     parser.add_argument("--max-tokens", type=int, default=128, metavar="N", help="longest answer (default: 128)")
@@ -35,6 +37,8 @@ def add_parser(verbs: Any) -> None:
     expand.add_argument("--tokens", type=int, metavar="N", help="most tokens of text given to the LLM")
     expand.add_argument("--passage-bytes", type=int, metavar="N", help="longest passage")
     expand.add_argument("--order", metavar="ORDER", help="rank: the best passage last; text: as they stand in the text")
+    kv = parser.add_argument_group("reader kv", "left out, the reader decides")
+    kv.add_argument("--ratio", type=float, metavar="R", help="tokens of the text for each entry that attention sees")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -74,7 +78,7 @@ def summary(name: str, record: dict[str, Any]) -> str:
         where = f"page {pages[0]}" if len(pages) == 1 else f"pages {pages[0]}-{pages[-1]}"
         lines.append(f"{name}: read {where} of {record['pages']}, bytes {passage['start']}-{passage['stop']}")
     lines.append(
-        f"{name}: {record['text_tokens']} tokens in {record['positions']} positions, position_ratio "
+        f"{name}: {record['text_tokens']} tokens in {record['positions']:,.0f} positions, position_ratio "
         f"{ratio(record['position_ratio'])}, {record['seconds']:.1f} s after {record['prepare_seconds']:.1f} s to open"
     )
     return "\n".join(lines)

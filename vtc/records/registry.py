@@ -20,6 +20,7 @@ CODECS: dict[str, str] = {
 READERS: dict[str, str] = {
     "text": "vtc.readers.text:TextReader",
     "expand": "vtc.readers.expand:ExpandReader",
+    "kv": "vtc.readers.kv.reader:KvReader",
 }
 
 
