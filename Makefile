@@ -62,7 +62,8 @@ results: artefacts peers ## make eval/results anew (hours)
 	$(PY) -m eval.density
 	$(PY) -m eval.speed
 	$(PY) -m eval.run --suite ruler
-	$(PY) -m eval.report runs/ruler
+	$(PY) -m eval.run --suite reading
+	$(PY) -m eval.report runs/ruler runs/reading
 
 clean: ## remove .venv and what was built in the clone; the cache outside stays
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis
