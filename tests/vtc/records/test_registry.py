@@ -25,7 +25,7 @@ def test_a_near_name_is_suggested() -> None:
 
 
 def test_a_far_name_lists_what_there_is() -> None:
-    with pytest.raises(UsageError, match=r"^unknown reader 'zzzz'; known: expand, text$"):
+    with pytest.raises(UsageError, match=r"^unknown reader 'zzzz'; known: expand, kv, text$"):
         lookup(READERS, "zzzz", "reader")
 
 
