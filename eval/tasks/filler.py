@@ -171,7 +171,7 @@ def cut(text: str, start: int, chars: int) -> str:
     if start > 0 and not text[start - 1].isspace():
         inside = re.sub(r"^\S+", "", inside)
     if stop < len(text) and not text[stop].isspace():
-        inside = re.sub(r"\S+$", "", inside)
+        inside = re.sub(r"\S+\Z", "", inside)
     return inside.strip()
 
 

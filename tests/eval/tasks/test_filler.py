@@ -7,7 +7,7 @@ import random
 from pathlib import Path
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from eval.data import data_dir
@@ -61,6 +61,7 @@ def test_what_is_missing_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
 
 
 @given(st.text("ab\n ", max_size=60), st.integers(0, 60), st.integers(0, 60))
+@example("aaa\na", 0, 4)  # a stretch that ends with a line's end
 def test_a_cut_holds_whole_words_only(text: str, start: int, chars: int) -> None:
     """The independent way: keep every word whose place lies inside."""
     inside = []
