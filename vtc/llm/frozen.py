@@ -149,13 +149,14 @@ class FrozenLM:
         return chat_around(self._renderer, self.vocabulary, before, after)
 
     @torch.inference_mode()
-    def prefill(self, ids: Ids, cache: Any = None) -> Any:
+    def prefill(self, ids: Ids, cache: Any = None, *, beyond: bool = False) -> Any:
         """Read ids [n] and return the key/value cache; no logits are computed. What timings are compared with.
 
         Args:
             cache: what was read before; it grows.
+            beyond: positions may exceed the window, for a look at how the model attends.
         """
-        batch = self._batch(ids, _length(cache))
+        batch = self._batch(ids, 0 if beyond else _length(cache))
         with attended(self.model, cache):
             return self.model.base_model(input_ids=batch, use_cache=True, **{self._cache_word: cache})[self._cache_word]
 

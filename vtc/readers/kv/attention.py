@@ -54,9 +54,12 @@ def attending(model: Any, cache: Any = None, observation: Observation | None = N
     Args:
         cache: a `CompactCache`; any other cache, or none, is attended to as usual.
     """
+    outer = _state.get()
+    # A cache that the model enters by itself, inside a block that looks at queries, does not end the look.
+    watching = outer.observation if observation is None and outer is not None else observation
     configs = {id(config): config for config in (model.config, model.config.get_text_config())}.values()
     before = [config._attn_implementation for config in configs]
-    token = _state.set(_State(cache if isinstance(cache, CompactCache) else None, observation))
+    token = _state.set(_State(cache if isinstance(cache, CompactCache) else None, watching))
     hooks = []
     if observation is not None:
         for number, layer in enumerate(model.base_model.get_submodule("layers")):

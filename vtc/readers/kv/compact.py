@@ -6,16 +6,22 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import torch
+from transformers import DynamicCache
 
+from vtc.llm.frozen import FrozenLM
 from vtc.readers.kv.budget import BUDGETS, floor
 from vtc.readers.kv.cache import CompactCache, Kept
 from vtc.readers.kv.fit import FITS
 from vtc.readers.kv.merge import MERGES
-from vtc.readers.kv.observe import Layer, Observed
+from vtc.readers.kv.observe import Layer, observe
 from vtc.readers.kv.score import SCORES, Weights, attended, weigh
 from vtc.records.errors import UsageError
 from vtc.records.suggest import unknown
+
+PAGE = 1024
+"""Tokens that are read, repeated and compacted together, about."""
 
 STEPS: Mapping[str, Mapping[str, Any]] = {"score": SCORES, "budget": BUDGETS, "merge": MERGES, "fit": FITS}
 
@@ -46,38 +52,70 @@ class Recipe:
 
 
 @torch.inference_mode()
-def compact(seen: Observed, ratio: float, recipe: Recipe) -> CompactCache:
-    """Keep 1 / ratio of the document's scalars, biases counted; what stands before it stays whole."""
-    weights = [weigh(layer, seen.opening) for layer in seen.layers]
-    pairs = zip(weights, seen.layers, strict=True)
+def opened(llm: FrozenLM, opening: np.ndarray) -> CompactCache:
+    """What stands before a document, ids int32 [k >= 1], read and kept whole."""
+    # The cache is made here, so that layers with a window keep all that they read.
+    cache = llm.prefill(opening, DynamicCache())
+    kept = []
+    for layer in cache.layers:
+        places = torch.arange(len(opening), device=layer.keys.device)
+        none = layer.keys.new_zeros(len(opening))
+        kept.append(
+            Kept.of([(keys, values, none, places) for keys, values in zip(layer.keys[0], layer.values[0], strict=True)])
+        )
+    return CompactCache(kept, len(opening))
+
+
+@torch.inference_mode()
+def extended(
+    llm: FrozenLM, cache: CompactCache, ids: np.ndarray, ratio: float, recipe: Recipe, rows: int | None = None
+) -> CompactCache:
+    """A page of ids, int32 [n], read on top of a cache, compacted, and joined to what the cache holds.
+
+    Of the page's scalars 1 / ratio are kept, biases counted.
+    """
+    layers = observe(llm, cache, ids, rows)
+    weights = [weigh(layer) for layer in layers]
+    pairs = zip(weights, layers, strict=True)
     scores = torch.stack([SCORES[recipe.score](found, layer.reach) for found, layer in pairs])  # [layers, KV, n]
-    d = seen.layers[0].keys.shape[-1]
+    d = layers[0].keys.shape[-1]
     total = int(scores.numel() / ratio * 2 * d / (2 * d + 1))  # an entry has a bias beside its key and value
     mask = torch.ones_like(scores, dtype=torch.bool)
     if ratio > 1:
         mask = BUDGETS[recipe.budget](scores, total, floor(scores, total, recipe.share, recipe.sinks))
-    kept = [
-        kept_of(layer, found, chosen, seen.opening, recipe)
-        for layer, found, chosen in zip(seen.layers, weights, mask, strict=True)
-    ]
-    return CompactCache(kept, seen.opening + seen.count)
+    kept = [joined(*parts, recipe) for parts in zip(layers, weights, mask, strict=True)]
+    return CompactCache(kept, cache.get_seq_length() + len(ids))
 
 
-def kept_of(layer: Layer, weights: Weights, mask: torch.Tensor, opening: int, recipe: Recipe) -> Kept:
-    """What one layer keeps; mask bool [KV, n]."""
+def joined(layer: Layer, weights: Weights, mask: torch.Tensor, recipe: Recipe) -> Kept:
+    """What one layer kept before, and what it keeps of the page; mask bool [KV, n]."""
     heads = []
-    for head, chosen in enumerate(mask):
-        keys, values = layer.keys[head], layer.values[head].float()
-        own, bias = MERGES[recipe.merge](
-            keys[opening:], values[opening:], weights.mean[head], chosen, recipe.bias
-        )  # values and biases of the entries that stay
-        bias = torch.cat([bias.new_zeros(opening), bias])
-        places = torch.cat([torch.arange(opening, device=mask.device), opening + chosen.nonzero()[:, 0]])
+    for head, (before, chosen) in enumerate(zip(layer.before.heads(), mask, strict=True)):
+        values = layer.values[head].float()
+        own, bias = MERGES[recipe.merge](layer.keys[head], values, weights.mean[head], chosen, recipe.bias)
+        keys = torch.cat([before[0], layer.keys[head][chosen]])
+        bias = torch.cat([before[2].float(), bias])
+        places = torch.cat([before[3], layer.first + chosen.nonzero()[:, 0]])
         if not bool(chosen.all()):
-            unseen = None if layer.unseen is None else layer.unseen[..., places]
-            look = attended(layer, layer.queries[head].flatten(0, 1), keys[places], unseen, bias)
-            rest = weights.output[head] - look[:, :opening] @ values[:opening]
-            own = FITS[recipe.fit](look[:, opening:], rest, own, recipe.strength)
-        stored = torch.cat([values[:opening], own])
-        heads.append((keys[places], stored.to(keys.dtype), bias.to(keys.dtype), places))
+            look = attended(layer, head, keys, places, bias)
+            stood = len(before[0])
+            rest = weights.output[head] - look[:, :stood] @ before[1].float()
+            own = FITS[recipe.fit](look[:, stood:], rest, own, recipe.strength)
+        heads.append((keys, torch.cat([before[1], own.to(keys.dtype)]), bias.to(keys.dtype), places))
     return Kept.of(heads)
+
+
+def compacted(
+    llm: FrozenLM,
+    opening: np.ndarray,
+    ids: np.ndarray,
+    ratio: float,
+    recipe: Recipe | None = None,
+    page: int = PAGE,
+    rows: int | None = None,
+) -> CompactCache:
+    """A document, ids int32 [n], after its opening, page after page: each sees what was kept of those before it."""
+    cache = opened(llm, opening)
+    for part in np.array_split(ids, max(1, round(len(ids) / page))):
+        cache = extended(llm, cache, part, ratio, recipe or Recipe(), rows)
+    return cache

@@ -6,12 +6,12 @@ Question-agnostic: set once, ask many. The weights are not touched; only what at
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from vtc.readers.kv.compact import Recipe, compact
-from vtc.readers.kv.observe import observe
+from vtc.readers.kv.compact import Recipe, compacted
+from vtc.readers.kv.storage import pack, unpack
 from vtc.readers.memory import Memory, MemoryReader
 from vtc.records.errors import UsageError
 
@@ -41,11 +41,14 @@ class KvReader(MemoryReader):
 
     def remember(self, opening: np.ndarray) -> Memory:
         """Read, repeat, compact."""
-        most = (self.llm.window - len(opening)) // 2 - 32  # the repetition stands behind the document
-        if len(self.ids) > most:
-            raise UsageError(
-                f"{self.title}: takes {len(self.ids)} tokens and reader 'kv' can read {most} with the window of "
-                f"{self.llm.name}; use --reader expand, which reads only the passages that the question is about"
-            )
-        cache = compact(observe(self.llm, opening, self.ids, self.rows), self.ratio, self.recipe)
+        self.check_entries(len(opening) + len(self.ids))
+        cache = compacted(self.llm, opening, self.ids, self.ratio, self.recipe, rows=self.rows)
         return Memory(cache, cache.entries - len(opening), [(0, self.about["text_bytes"])])
+
+    def packed(self, memory: Memory, form: str) -> bytes:
+        """As `vtc.readers.kv.storage` writes it."""
+        return pack([memory.cache], form)
+
+    def unpacked(self, blob: bytes) -> Any:
+        """As `vtc.readers.kv.storage` reads it."""
+        return unpack(blob, self.llm)[0]

@@ -1,4 +1,4 @@
-"""How much each entry of a document matters to the queries that were observed."""
+"""How much each entry of a page matters to the queries that were observed."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from vtc.readers.kv.observe import Layer
 
 @dataclass(frozen=True)
 class Weights:
-    """Attention of one layer's observed queries on the document."""
+    """Attention of one layer's observed queries on the page."""
 
     energy: torch.Tensor
     """[KV, n]: mean squares of the weight over rows, summed over both kinds of queries."""
@@ -21,38 +21,38 @@ class Weights:
     mean: torch.Tensor
     """[KV, n]: mean weight."""
     output: torch.Tensor
-    """[KV, rows of both kinds, d]: what attention gave, with what stands before the document."""
+    """[KV, rows of both kinds, d]: what attention gave, with what stands before the page."""
 
 
-def weigh(layer: Layer, before: int) -> Weights:
-    """Attention weights of the observed queries on the document after `before` others.
+def weigh(layer: Layer) -> Weights:
+    """Attention weights of the observed queries on the page.
 
-    Those take their share: most heads rest on the first tokens of all, and a head that hardly looks at the document
-    needs little of it.
+    What stands before it takes its share: most heads rest on the first tokens of all, and a head that hardly looks at
+    the page needs little of it.
     """
-    weights = attended(layer, layer.queries.flatten(1, 2), layer.keys, layer.unseen)
-    own = weights[..., before:]
-    energy = own.unflatten(1, (2, -1)).square().mean(2).sum(1)
-    return Weights(energy, own.amax(1), own.mean(1), weights @ layer.values.float())
+    found = []
+    for head, (keys, values, bias, index) in enumerate(layer.before.heads()):
+        every = torch.cat([keys, layer.keys[head]])
+        places = torch.cat([index, layer.first + torch.arange(layer.keys.shape[1], device=index.device)])
+        extra = torch.cat([bias.float(), torch.zeros(layer.keys.shape[1], device=bias.device)])
+        weights = attended(layer, head, every, places, extra)  # [2 * rows, m + n]
+        own = weights[:, len(keys) :]
+        energy = own.unflatten(0, (2, -1)).square().mean(1).sum(0)
+        output = weights @ torch.cat([values, layer.values[head]]).float()
+        found.append((energy, own.amax(0), own.mean(0), output))
+    return Weights(*(torch.stack(parts) for parts in zip(*found, strict=True)))
 
 
-def attended(
-    layer: Layer,
-    queries: torch.Tensor,
-    keys: torch.Tensor,
-    unseen: torch.Tensor | None,
-    bias: torch.Tensor | float = 0.0,
-) -> torch.Tensor:
-    """Softmax of queries [.., rows of both kinds, d] over keys [.., m, d]: [.., rows of both kinds, m].
+def attended(layer: Layer, head: int, keys: torch.Tensor, places: torch.Tensor, bias: torch.Tensor) -> torch.Tensor:
+    """Softmax of all queries of a KV head over keys [m, d] with positions and biases [m]: [rows of both kinds, m].
 
-    Args:
-        unseen: bool [2, rows, m]; a query that sees nothing has no weight anywhere.
-        bias: added to the scores, [m].
+    A query that is too far away from all of them has no weight anywhere.
     """
-    scores = (queries @ keys.transpose(-1, -2)).float() * layer.scaling + bias
-    if unseen is None:
+    scores = (layer.queries[head].flatten(0, 1) @ keys.T).float().mul_(layer.scaling).add_(bias)
+    if layer.window is None:
         return scores.softmax(-1)
-    return scores.masked_fill(unseen.flatten(0, 1), float("-inf")).softmax(-1).nan_to_num()
+    unseen = layer.places[:, None] - places >= layer.window
+    return scores.masked_fill_(unseen, float("-inf")).softmax(-1).nan_to_num_()
 
 
 def balanced(weights: Weights, reach: torch.Tensor) -> torch.Tensor:

@@ -12,8 +12,7 @@ from transformers import DynamicCache
 from vtc.llm.frozen import FrozenLM
 from vtc.readers.kv.attention import NAME, Observation, attending
 from vtc.readers.kv.cache import CompactCache, Kept
-from vtc.readers.kv.compact import Recipe, compact
-from vtc.readers.kv.observe import observe
+from vtc.readers.kv.compact import compacted
 from vtc.readers.kv.rotation import rotated
 
 DOCUMENT, OPENING = 40, 3
@@ -24,8 +23,8 @@ def draw(count: int, seed: int = 0) -> np.ndarray:
 
 
 def whole(lm: FrozenLM) -> CompactCache:
-    """A document with nothing left out."""
-    return compact(observe(lm, draw(OPENING), draw(DOCUMENT, 1)), 1, Recipe())
+    """A document with nothing left out, read in three pages."""
+    return compacted(lm, draw(OPENING), draw(DOCUMENT, 1), 1, page=15)
 
 
 def plain(lm: FrozenLM) -> Any:
@@ -52,7 +51,7 @@ def test_one_token_at_a_time_is_the_same_as_at_once(lm: FrozenLM) -> None:
 
 
 def test_the_length_is_what_was_seen_and_the_question_comes_off_again(lm: FrozenLM) -> None:
-    cache = compact(observe(lm, draw(OPENING), draw(DOCUMENT, 1)), 4, Recipe())
+    cache = compacted(lm, draw(OPENING), draw(DOCUMENT, 1), 4, page=15)
     assert cache.get_seq_length() == DOCUMENT + OPENING
     first = b"".join(lm.generate(draw(5, 3), 6, cache))
     assert cache.get_seq_length() == DOCUMENT + OPENING

@@ -17,7 +17,7 @@ from vtc.cli import main
 from vtc.llm.frozen import FrozenLM
 from vtc.readers.base import Page
 from vtc.readers.kv.budget import even, floor, pooled
-from vtc.readers.kv.compact import STEPS, Recipe, compact
+from vtc.readers.kv.compact import STEPS, Recipe, compacted, extended, opened
 from vtc.readers.kv.fit import ridge
 from vtc.readers.kv.merge import mass, nearest
 from vtc.readers.kv.observe import attentions, observe, reach_of
@@ -85,23 +85,27 @@ def test_the_fit_is_least_squares_with_one_pseudo_row_an_entry() -> None:
 
 
 def test_weights_and_reach_are_those_of_the_model_s_own_parts(lm: FrozenLM) -> None:
-    seen = observe(lm, draw(3), draw(17, 1))
-    for module, layer in zip(attentions(lm.model), seen.layers, strict=True):
-        found = weigh(layer, 3)
+    """Every query by itself, over what was kept of a first page and all of a second."""
+    cache = extended(lm, opened(lm, draw(3)), draw(30, 2), 3, Recipe(sinks=1))
+    layers = observe(lm, cache, draw(17, 1))
+    assert cache.get_seq_length() == 33 and any(bool((kept.bias != 0).any()) for kept in cache.kept)
+    for module, kept, layer in zip(attentions(lm.model), cache.kept, layers, strict=True):
+        found = weigh(layer)
         heads, d = len(layer.keys), layer.keys.shape[-1]
         group = module.o_proj.weight.shape[1] // (heads * d)
-        for head in range(heads):
-            rows = [row for kind in layer.queries[head] for row in kind]
-            seen_by = torch.ones(len(rows), 20, dtype=torch.bool)
-            if layer.unseen is not None:
-                seen_by = ~layer.unseen.flatten(0, 1)
-            own = torch.zeros(len(rows), 20)
+        for head, (keys, values, bias, index) in enumerate(kept.heads()):
+            stood = len(keys)
+            keys, values = torch.cat([keys, layer.keys[head]]), torch.cat([values, layer.values[head]])
+            bias = torch.cat([bias, torch.zeros(17)])
+            index = torch.cat([index, torch.arange(33, 50)])
+            rows = layer.queries[head].flatten(0, 1)
+            own = torch.zeros(len(rows), len(keys))
             for i, row in enumerate(rows):
-                scores = layer.keys[head] @ row * layer.scaling
-                if bool(seen_by[i].any()):
-                    own[i, seen_by[i]] = scores[seen_by[i]].softmax(0)
-            torch.testing.assert_close(found.output[head], own @ layer.values[head], atol=1e-5, rtol=1e-4)
-            own, half = own[:, 3:], len(rows) // 2
+                near = index > layer.places[i] - (layer.window or 10**6)
+                if bool(near.any()):
+                    own[i, near] = (keys @ row * layer.scaling + bias)[near].softmax(0)
+            torch.testing.assert_close(found.output[head], own @ values, atol=1e-5, rtol=1e-4)
+            own, half = own[:, stood:], len(rows) // 2
             torch.testing.assert_close(found.mean[head], own.mean(0), atol=1e-5, rtol=1e-4)
             torch.testing.assert_close(found.peak[head], own.amax(0), atol=1e-5, rtol=1e-4)
             energy = (own[:half] ** 2).mean(0) + (own[half:] ** 2).mean(0)
@@ -113,8 +117,7 @@ def test_weights_and_reach_are_those_of_the_model_s_own_parts(lm: FrozenLM) -> N
 
 @pytest.mark.parametrize("ratio", [2, 4, 8])
 def test_the_stored_scalars_are_what_the_ratio_says(lm: FrozenLM, ratio: int) -> None:
-    seen = observe(lm, draw(3), draw(160, 1))
-    cache = compact(seen, ratio, Recipe(sinks=1, share=0.0))
+    cache = compacted(lm, draw(3), draw(160, 1), ratio, Recipe(sinks=1, share=0.0), page=80)
     heads = sum(len(kept.counts) for kept in cache.kept)
     own = sum(kept.scalars for kept in cache.kept) - heads * 3 * (2 * cache.kept[0].keys.shape[1] + 1)
     full = heads * 160 * 2 * cache.kept[0].keys.shape[1]
@@ -142,8 +145,8 @@ def test_the_reader_reads_once_and_leaves_the_weights(lm: FrozenLM) -> None:
     for wrong in options:
         with pytest.raises(UsageError):
             KvReader(lm, **wrong)
-    reader.prepare([Page(b"x" * 400, np.zeros(400, np.int32))], {"text_bytes": 400}, "a.txt")
-    with pytest.raises(UsageError, match="a.txt: takes 400 tokens and reader 'kv' can read"):
+    reader.prepare([Page(b"x" * 599, np.zeros(599, np.int32))], {"text_bytes": 599}, "a.txt")
+    with pytest.raises(UsageError, match=r"a.txt: takes \d+ tokens with what stands before it"):
         reader.ask("Where?")
 
 
