@@ -13,22 +13,30 @@ from __future__ import annotations
 import hashlib
 import io
 import os
-import shutil
-import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import fields
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
 from vtc.codecs.base import Codec
-from vtc.document import Document, DocumentWriter, Header, is_document, name_pages, write_document
-from vtc.document.paging import PAGE_SYMBOLS, Readable, iter_pages
-from vtc.document.reader import BATCH
-from vtc.readers.base import MAX_NEW_TOKENS, Reader, check_question
+from vtc.document import (
+    Document,
+    PagesFailed,
+    failure,
+    is_document,
+    new_header,
+    open_document,
+    record,
+    write_document,
+    write_pages,
+)
+from vtc.document.paging import PAGE_SYMBOLS
+from vtc.readers.base import MAX_NEW_TOKENS, Page, Reader, check_question
 from vtc.readers.source import decoded, plain
+from vtc.readers.stored import Keeper, other_options, recall
 from vtc.records.errors import UsageError, VerificationError, VtcError
+from vtc.records.paths import artifacts_at
 from vtc.records.progress import bar
 from vtc.records.registry import CODECS, READERS, lookup
 from vtc.records.streams import Source, Target, open_source, open_target, refuse_same_file
@@ -37,19 +45,35 @@ from vtc.records.suggest import unknown
 if TYPE_CHECKING:
     from vtc.llm.frozen import FrozenLM
 
+__all__ = [
+    "CODECS",
+    "DEFAULT_CODEC",
+    "DEFAULT_LLM",
+    "DEFAULT_READER",
+    "PagesFailed",
+    "artifacts_at",
+    "ask",
+    "build_codec",
+    "build_reader",
+    "compress",
+    "info",
+    "load_llm",
+    "load_parts",
+    "load_table",
+    "load_vocabulary",
+    "new_header",
+    "opened",
+    "prepare",
+    "record",
+    "restore",
+    "write_pages",
+]
+
 DEFAULT_LLM = "smollm2-135m"
 DEFAULT_CODEC = "hard"
 DEFAULT_READER = "expand"
-
-Item = TypeVar("Item")
-
-
-class PagesFailed(VerificationError):
-    """Pages did not come back; `pages` are their numbers, counted from 1."""
-
-    def __init__(self, message: str, indices: list[int]) -> None:
-        super().__init__(message)
-        self.pages = [i + 1 for i in indices]
+LATENTS = "float16"
+"""Form in which a document holds a reader's latents, by default."""
 
 
 def compress(
@@ -60,8 +84,11 @@ def compress(
     llm: str = DEFAULT_LLM,
     artifacts: str | os.PathLike[str] | None = None,
     page_symbols: int = PAGE_SYMBOLS,
+    reader: str | None = None,
+    latents: str = LATENTS,
+    model: FrozenLM | None = None,
     progress: bool = False,
-    **codec_options: Any,
+    **options: Any,
 ) -> dict[str, Any]:
     """Compress a text of any size and any bytes, in bounded memory, and return what `info` says about the result.
 
@@ -72,19 +99,28 @@ def compress(
         llm: the frozen LLM whose tokens are the symbols: the default's name, a folder or a hub id.
         artifacts: folder of glyph tables and priors, else the user's cache.
         page_symbols: symbols of a page; a page is checked, decoded and read as one.
+        reader: let the document also hold what this reader keeps of the text, so that asking reads it no more; the
+            text's ids are then held in memory.
+        latents: form in which it is held, see `vtc.readers.kv.storage`.
+        model: the LLM that reads for `reader`, if it is loaded already.
         progress: show a bar on a terminal's standard error when it takes over 2 s.
-        codec_options: fields of the codec's dataclass, such as density or storage.
+        options: fields of the codec's dataclass, such as density or storage, and of the reader's, such as ratio.
 
     Raises:
-        UsageError: an unknown codec or option, or a value that the codec cannot serve.
+        UsageError: an unknown codec, reader or option, or a value that they cannot serve.
         VtcError: a file cannot be read or written, or an artefact is missing.
     """
     refuse_same_file(source, out)
+    asked = [item.name for item in fields(lookup(READERS, reader, "reader"))] if reader else []
+    reading = {name: options.pop(name) for name in asked if name in options}
     with open_source(source, progress) as stream, artifacts_at(artifacts):
         vocabulary, table = load_parts(llm)
-        coder = build_codec(codec, table, codec_options)
+        coder = build_codec(codec, table, options)
+        keeper = Keeper(build_reader(reader, model or load_llm(llm), reading), vocabulary, latents) if reader else None
         with write_document(out, new_header(codec, coder, vocabulary, table)) as document:
-            write_pages(document, stream, vocabulary, coder, page_symbols)
+            write_pages(document, stream, vocabulary, coder, page_symbols, keeper.add if keeper else None)
+            if keeper:
+                keeper.attach(document, os.fspath(source) if isinstance(source, (str, os.PathLike)) else "the input")
     return record(document.header, document.size_bytes)
 
 
@@ -124,11 +160,11 @@ def restore(
                 if partial or not failed:
                     stream.write(page.text)
             if failed and not partial:
-                raise _failure(document, failed, "did not decode")
+                raise failure(document, failed, "did not decode")
             if not failed and digest.hexdigest() != document.header.sha256:
                 raise VerificationError(f"{document.name}: its text has another SHA-256; compress the text again")
         if failed:
-            raise _failure(document, failed, "did not come back", partial=True)
+            raise failure(document, failed, "did not come back", partial=True)
     return memory.getvalue() if out is None else None
 
 
@@ -144,6 +180,7 @@ def ask(
     on_text: Callable[[str], None] | None = None,
     model: FrozenLM | None = None,
     progress: bool = False,
+    on_note: Callable[[str], None] | None = None,
     **reader_options: Any,
 ) -> dict[str, Any]:
     """Ask the frozen LLM a question about a text; for several questions `prepare` it once instead.
@@ -154,8 +191,17 @@ def ask(
     check_question(question)
     if pages is not None:
         reader_options["pages"] = pages
-    options = {"llm": llm, "artifacts": artifacts, "model": model, "progress": progress, **reader_options}
-    return prepare(source, reader=reader, **options).ask(question, max_new_tokens=max_new_tokens, on_text=on_text)
+    prepared = prepare(
+        source,
+        reader=reader,
+        llm=llm,
+        artifacts=artifacts,
+        model=model,
+        progress=progress,
+        on_note=on_note,
+        **reader_options,
+    )
+    return prepared.ask(question, max_new_tokens=max_new_tokens, on_text=on_text)
 
 
 def prepare(
@@ -166,39 +212,51 @@ def prepare(
     artifacts: str | os.PathLike[str] | None = None,
     model: FrozenLM | None = None,
     progress: bool = False,
+    on_note: Callable[[str], None] | None = None,
     **reader_options: Any,
 ) -> Reader:
     """Decode a text once, page by page, so that any number of questions can be asked: `prepare(source).ask(question)`.
+
+    A document that holds the reader's latents is not decoded; other options than theirs have them made anew.
 
     Args:
         source: a document, or a text of any bytes, which is read uncompressed (codec "none"): path, bytes or stream.
         reader: name in `vtc.records.registry.READERS`; `reader_options` are fields of its dataclass.
         llm: the LLM that reads, whichever the document names; ignored where it is given, loaded, as `model`.
+        on_note: is called with a line where latents are made anew.
 
     Raises:
         UsageError: an unknown reader or option, an empty text, or one that the reader cannot read.
         PagesFailed: pages are damaged or did not decode.
-        VtcError: a file cannot be read, or the LLM or an artefact is missing.
+        VerificationError: the latents are damaged.
+        VtcError: a file cannot be read, the LLM or an artefact is missing, or another LLM made the latents.
     """
     if not isinstance(source, (str, os.PathLike, bytes)):
         with open_source(source) as stream:
             source = stream.read()
     name = "the input" if isinstance(source, bytes) else os.fspath(source)
-    if is_document(source):
-        with opened(source, artifacts) as (document, codec, table):
-            found = build_reader(reader, model or load_llm(llm), reader_options)
-            failed: list[int] = []
-            pages = decoded(document, codec, table, found.llm.vocabulary, failed, progress)
-            found.prepare(pages, record(document.header, document.size_bytes), name)
-            if failed:
-                raise _failure(document, failed, "did not decode")
-            return found
-    with open_source(source) as stream:
-        text = stream.read()
-    found = build_reader(reader, model or load_llm(llm), reader_options)
-    header, cut = plain(text, found.llm)
-    found.prepare(cut, record(header, max(len(text), 1)), name)
-    return found
+    if not is_document(source):
+        with open_source(source) as stream:
+            text = stream.read()
+        found = build_reader(reader, model or load_llm(llm), reader_options)
+        header, cut = plain(text, found.llm)
+        found.prepare(cut, record(header, max(len(text), 1)), name)
+        return found
+    with open_document(source) as document:
+        held = document.header.memory
+        if held is not None and held["reader"] == reader:
+            others = other_options(held, reader_options)
+            if not others:
+                found = build_reader(reader, model or load_llm(llm), held["options"])
+                recall(document, found, lambda: _pages(source, artifacts, found, progress))
+                return found
+            if on_note:
+                on_note(f"{name}: holds latents of {others}; they are made anew from the text")
+    with opened(source, artifacts) as (document, codec, table):
+        found = build_reader(reader, model or load_llm(llm), reader_options)
+        pages = _decoded(document, codec, table, found, progress)
+        found.prepare(pages, record(document.header, document.size_bytes), name)
+        return found
 
 
 def info(source: Source) -> dict[str, Any]:
@@ -207,37 +265,8 @@ def info(source: Source) -> dict[str, Any]:
     Returns:
         The keys of `record`.
     """
-    with _document(source) as document:
+    with open_document(source) as document:
         return record(document.header, document.size_bytes)
-
-
-def record(header: Header, size: int) -> dict[str, Any]:
-    """The facts of a document of `size` bytes, JSON-able.
-
-    `latent_ratio` is tokens / latents (None without latents) and `byte_ratio` text bytes / document bytes. `density` is
-    the one asked for: pages that needed a lower one have more latents. `exact` is True if all pages are known to
-    come back, None if nobody looked when they were written.
-    """
-    return {
-        "text_bytes": header.text_bytes,
-        "text_tokens": header.text_tokens,
-        "pages": header.pages,
-        "latents": header.latents,
-        "width": header.config.get("width", 1),
-        "dtype": header.config.get("storage"),
-        "codec": header.codec,
-        "density": header.config.get("density", 1),
-        "codebook": header.codebook,
-        "latent_ratio": header.text_tokens / header.latents if header.latents else None,
-        "byte_ratio": header.text_bytes / size,
-        "exact": header.exact,
-        "document_bytes": size,
-        "llm": header.llm,
-        "vocabulary_hash": header.vocabulary_hash,
-        "table_hash": header.table_hash,
-        "sha256": header.sha256,
-        "config": header.config,
-    }
 
 
 @contextmanager
@@ -250,10 +279,10 @@ def opened(
         PagesFailed: `check` found pages whose stored bytes do not match their checksum.
         VtcError: as `Document`, or the artefacts are missing or others.
     """
-    with _document(source) as document:
+    with open_document(source) as document:
         damaged = document.damaged() if check else []
         if damaged:
-            raise _failure(document, damaged, "are damaged" if len(damaged) > 1 else "is damaged")
+            raise failure(document, damaged, "are damaged" if len(damaged) > 1 else "is damaged")
         with artifacts_at(artifacts):
             table = load_table(document.header.llm)
             document.check_table(table)
@@ -296,29 +325,6 @@ def load_parts(llm: str) -> tuple[Any, Any]:
     return vocabulary, table
 
 
-def new_header(codec: str, coder: Codec, vocabulary: Any, table: Any) -> Header:
-    """Header of a document that is about to be written with these; `codec` is the registered name of `coder`."""
-    config = coder.config()
-    return Header(
-        codec=codec,
-        config=config,
-        llm=vocabulary.name,
-        vocabulary_hash=vocabulary.hash,
-        table_hash=table.hash,
-        latent_bytes=coder.latent_bytes,
-        exact=True if config.get("verify", True) else None,
-    )
-
-
-def write_pages(
-    document: DocumentWriter, stream: Readable, vocabulary: Any, coder: Codec, page_symbols: int = PAGE_SYMBOLS
-) -> None:
-    """Cut a text into pages, fold them and add them to a document, in bounded memory."""
-    for group in _groups(iter_pages(stream, vocabulary, page_symbols), BATCH):
-        for page, coded in zip(group, coder.encode([page.ids for page in group]), strict=True):
-            document.add(coded, page.text, page.patch)
-
-
 def load_vocabulary(llm: str) -> Any:
     """`vtc.llm.vocabulary.Vocabulary` of an LLM."""
     from vtc.llm.vocabulary import Vocabulary  # restoring does without the tokenizers library
@@ -340,44 +346,6 @@ def load_llm(llm: str) -> FrozenLM:
     return FrozenLM.load(llm)
 
 
-@contextmanager
-def artifacts_at(folder: str | os.PathLike[str] | None) -> Iterator[None]:
-    """Let every loader look for artefacts in `folder` inside the block (process-wide); None changes nothing.
-
-    Raises:
-        UsageError: there is no such folder.
-    """
-    if folder is None:
-        yield
-        return
-    if not Path(folder).is_dir():
-        raise UsageError(f"{folder}: no such folder of artefacts; check --artifacts")
-    before = os.environ.get("VTC_ARTIFACTS")
-    os.environ["VTC_ARTIFACTS"] = str(folder)
-    try:
-        yield
-    finally:
-        if before is None:
-            del os.environ["VTC_ARTIFACTS"]
-        else:
-            os.environ["VTC_ARTIFACTS"] = before
-
-
-@contextmanager
-def _document(source: Source) -> Iterator[Document]:
-    """Open a document; what is not a path waits in a temporary file, for pages are read at random."""
-    if isinstance(source, (str, os.PathLike)):
-        with Document(source) as document:
-            yield document
-        return
-    with tempfile.TemporaryDirectory(prefix="vtc-") as folder:
-        path = Path(folder) / "input.vtc"
-        with open_source(source) as reader, open_target(path) as stream:
-            shutil.copyfileobj(reader, stream)
-        with Document(path, name="the input") as document:
-            yield document
-
-
 def _build(registry: Mapping[str, str], kind: str, name: str, first: Any, options: dict[str, Any]) -> Any:
     """The dataclass registered as `name`, made of its first field and options for the others."""
     found = lookup(registry, name, kind)
@@ -388,13 +356,17 @@ def _build(registry: Mapping[str, str], kind: str, name: str, first: Any, option
     return found(first, **options)
 
 
-def _failure(document: Document, failed: list[int], what: str, partial: bool = False) -> PagesFailed:
-    mend = "the best guess was written" if partial else "or take the best guess with 'vtc restore --partial'"
-    message = f"{document.name}: {name_pages(failed)} of {len(document)} {what}"
-    return PagesFailed(f"{message}; fetch the file again or compress the text again, {mend}", failed)
+def _pages(
+    source: str | os.PathLike[str] | bytes, artifacts: str | os.PathLike[str] | None, reader: Reader, progress: bool
+) -> Iterator[Page]:
+    """Pages of a document that is opened now."""
+    with opened(source, artifacts) as (document, codec, table):
+        yield from _decoded(document, codec, table, reader, progress)
 
 
-def _groups(items: Iterable[Item], size: int) -> Iterator[list[Item]]:
-    iterator = iter(items)
-    while group := list(islice(iterator, size)):
-        yield group
+def _decoded(document: Document, codec: Codec, table: Any, reader: Reader, progress: bool) -> Iterator[Page]:
+    """Pages of a document for a reader; those that did not decode are an error at the end."""
+    failed: list[int] = []
+    yield from decoded(document, codec, table, reader.llm.vocabulary, failed, progress)
+    if failed:
+        raise failure(document, failed, "did not decode")

@@ -197,7 +197,7 @@ def test_a_newer_format_and_a_contradicting_header_are_refused(tmp_path: Path) -
     data = path.read_bytes()
     path.write_bytes(reheaded(data))
     assert problem(path) is None
-    path.write_bytes(reheaded(data, version=2))
+    path.write_bytes(reheaded(data, version=3))
     assert "upgrade vtc-llm" in str(problem(path))
     for field in ("text_bytes", "text_tokens", "latents", "pages"):
         path.write_bytes(reheaded(data, **{field: 99}))

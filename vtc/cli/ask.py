@@ -13,6 +13,7 @@ vtc ask report.vtc "Who signed the report?"
 vtc ask report.vtc "Who signed the report?" --pages 1 --json
 vtc ask letter.txt "What is it about?" --reader text
 vtc ask letter.txt "What is it about?" --reader kv --ratio 8
+vtc ask report.vtc "Who signed the report?" --reader kv
 """
 
 READER_OPTIONS = ("pages", "tokens", "passage_bytes", "order", "ratio")
@@ -56,6 +57,7 @@ def run(args: argparse.Namespace) -> int:
         max_new_tokens=args.max_tokens,
         on_text=show,
         progress=True,
+        on_note=note,
         **options,
     )
     show("\n")
@@ -68,6 +70,11 @@ def run(args: argparse.Namespace) -> int:
 def show(text: str) -> None:
     """Write a piece of the answer at once."""
     print(text, end="", flush=True)
+
+
+def note(text: str) -> None:
+    """Say something that is no part of the answer."""
+    print(text, file=sys.stderr, flush=True)
 
 
 def summary(name: str, record: dict[str, Any]) -> str:

@@ -72,5 +72,13 @@ def human_bytes(size: int) -> str:
 
 
 def ratio(value: float | None) -> str:
-    """3.14159 -> 3.14:1."""
-    return "none" if value is None else f"{value:.2f}:1"
+    """3.14159 -> 3.14:1, and 0.00314159 -> 0.0031:1."""
+    return "none" if value is None else f"{value:.2f}:1" if value >= 0.1 or not value else f"{value:.2g}:1"
+
+
+def about_memory(memory: dict[str, Any]) -> str:
+    """What a document holds for a reader, in words."""
+    return (
+        f"{memory['text_tokens']} tokens in {memory['positions']:,.0f} positions, position_ratio "
+        f"{ratio(memory['position_ratio'])}, {memory['form']}, {human_bytes(memory['stored_bytes'])}"
+    )

@@ -7,17 +7,21 @@ import sys
 import time
 from typing import Any
 
-from vtc.cli.common import STANDARD, add_verb, emit, human_bytes, ratio, source, target
+from vtc.cli.common import STANDARD, about_memory, add_verb, emit, human_bytes, ratio, source, target
 from vtc.records.errors import UsageError
 
 EXAMPLES = """
 vtc compress report.txt -o report.vtc
 vtc compress report.txt -o report.vtc --density 64 --storage int4
+vtc compress report.txt -o report.vtc --reader kv --ratio 8
 cat *.md | vtc compress - -o notes.vtc --json
 """
 
 CODEC_OPTIONS = ("density", "width", "storage", "alphabet", "prior", "verify")
 """Passed on to the codec when given; the codec knows its own defaults and limits."""
+
+READER_OPTIONS = ("ratio", "latents")
+"""The same for the reader whose latents the document is to hold."""
 
 
 def add_parser(verbs: Any) -> None:
@@ -35,6 +39,12 @@ def add_parser(verbs: Any) -> None:
     codec.add_argument("--alphabet", metavar="SET", help="symbols to tell apart: those of the page, or the vocabulary")
     codec.add_argument("--prior", metavar="NAME", help="none, unigram or histogram")
     codec.add_argument("--no-verify", dest="verify", action="store_false", default=None, help="do not decode each page")
+    latents = parser.add_argument_group(
+        "a reader's latents", "so that 'vtc ask OUT --reader kv' need not read the text"
+    )
+    latents.add_argument("--reader", metavar="NAME", help="kv: the LLM reads the text now and the document keeps it")
+    latents.add_argument("--ratio", type=float, metavar="R", help="tokens of the text for each entry that is kept")
+    latents.add_argument("--latents", metavar="FORM", help="float16, float32 or int8 (default: float16)")
 
 
 def run(args: argparse.Namespace) -> int:
@@ -46,7 +56,10 @@ def run(args: argparse.Namespace) -> int:
     out = args.output or f"{args.input}.vtc"
     if out == STANDARD and args.json:
         raise UsageError("--json and -o - both want standard output; name a file with -o")
-    options = {name: value for name in CODEC_OPTIONS if (value := getattr(args, name)) is not None}
+    given = [name for name in READER_OPTIONS if getattr(args, name) is not None]
+    if given and args.reader is None:
+        raise UsageError(f"--{given[0]} is about a reader's latents; add --reader kv")
+    options = {name: value for name in (*CODEC_OPTIONS, *given) if (value := getattr(args, name)) is not None}
     start = time.perf_counter()
     record = api.compress(
         source(args.input),
@@ -55,6 +68,7 @@ def run(args: argparse.Namespace) -> int:
         llm=args.llm,
         artifacts=args.artifacts,
         page_symbols=args.page_symbols,
+        reader=args.reader,
         progress=True,
         **options,
     )
@@ -65,8 +79,10 @@ def run(args: argparse.Namespace) -> int:
 
 def summary(record: dict[str, Any]) -> str:
     """One line for people."""
+    memory = record["memory"]
+    latents = f", latents for reader {memory['reader']} ({about_memory(memory)})" if memory else ""
     return (
         f"{record['document']}: {human_bytes(record['text_bytes'])}, {record['text_tokens']} tokens in "
         f"{record['latents']} latents; latent_ratio {ratio(record['latent_ratio'])}, "
-        f"byte_ratio {ratio(record['byte_ratio'])}, {record['seconds']:.1f} s"
+        f"byte_ratio {ratio(record['byte_ratio'])}{latents}, {record['seconds']:.1f} s"
     )

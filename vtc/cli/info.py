@@ -5,7 +5,7 @@ from __future__ import annotations
 import argparse
 from typing import Any
 
-from vtc.cli.common import add_verb, emit, human_bytes, ratio, source
+from vtc.cli.common import about_memory, add_verb, emit, human_bytes, ratio, source
 
 EXAMPLES = """
 vtc info report.vtc
@@ -39,6 +39,16 @@ def table(record: dict[str, Any]) -> str:
         "byte_ratio": f"{ratio(record['byte_ratio'])} (text : document with all side information)",
         "exact": exact[record["exact"]],
         "codebook": record["codebook"] or "none",
+        "memory": memory_line(record["memory"]),
         "config": ", ".join(f"{key}={value}" for key, value in record["config"].items()),
     }
     return "\n".join(f"{key:16} {value}" for key, value in shown.items())
+
+
+def memory_line(memory: dict[str, Any] | None) -> str:
+    """Whose latents the document holds, for people."""
+    if memory is None:
+        return "none"
+    options = ", ".join(f"{key}={value}" for key, value in memory["options"].items() if value is not None)
+    maker = f"made with {memory['llm']} {memory['fingerprint'][:12]}"
+    return f"reader {memory['reader']} ({options}): {about_memory(memory)}, {maker}"

@@ -7,8 +7,10 @@ JSON under `vtc` and its CRC-32 under `crc32`, so that a flipped bit is noticed 
     side    [bytes]                   what the codec adds to each page
     patch   [bytes]                   corrections of pages whose symbols alone do not give the original bytes
     index   [bytes]                   one row of `COLUMNS` per page, as byte planes, compressed with zstd
+    memory  [bytes]                   what a reader keeps of the text, if that was attached
 
-and one that would be empty is left out.
+and one that would be empty is left out. A memory is no part of the text: pages are read without it, and where it is
+damaged nothing else is. Only a document that has one is of format 2.
 """
 
 from __future__ import annotations
@@ -25,7 +27,8 @@ from vtc.records.artefact import HEADER
 from vtc.records.errors import VerificationError, VtcError
 
 KIND = "document"
-VERSION = 1
+VERSION, WITH_MEMORY = 1, 2
+"""Formats without and with a memory."""
 CRC = "crc32"
 """Metadata key of the header's checksum."""
 
@@ -59,12 +62,18 @@ class Header:
     """Of the whole text."""
     index_crc32: int = 0
     tensors: dict[str, int] = field(default_factory=dict)
-    """Bytes of `side`, `patch` and `index`."""
+    """Bytes of `side`, `patch`, `index`, and of `memory` if there is one."""
+    memory: dict[str, Any] | None = None
+    """What was said about the memory when it was attached, its `stored_bytes`, and their `crc32`."""
 
 
 def metadata_of(header: Header) -> dict[str, str]:
     """The safetensors metadata that holds this header."""
-    text = json.dumps({"kind": KIND, "version": VERSION, **asdict(header)}, separators=(",", ":"))
+    version = VERSION if header.memory is None else WITH_MEMORY
+    content = {"kind": KIND, "version": version, **asdict(header)}
+    if header.memory is None:
+        del content["memory"]  # as it was before there were memories
+    text = json.dumps(content, separators=(",", ":"))
     return {HEADER: text, CRC: checksum(text)}
 
 
@@ -94,12 +103,15 @@ def header_from(metadata: dict[str, str], path: object) -> Header:
         raise VtcError(f"{path}: is not a vtc document but {found}; name a file made by 'vtc compress'")
     if crc is None:
         raise damaged
-    if content.get("version") != VERSION:
+    version = content.get("version")
+    if version not in (VERSION, WITH_MEMORY):
         raise VtcError(
-            f"{path}: has format {content.get('version')} and this program reads {VERSION}; upgrade vtc-llm to open it"
+            f"{path}: has format {version} and this program reads {VERSION} and {WITH_MEMORY}; upgrade vtc-llm to "
+            "open it"
         )
+    names = [item.name for item in fields(Header) if item.name != "memory" or version == WITH_MEMORY]
     try:
-        return Header(**{item.name: content[item.name] for item in fields(Header)})
+        return Header(**{name: content[name] for name in names})
     except KeyError as error:
         raise VtcError(f"{path}: its header lacks {error}; compress the text again") from error
 

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import shutil
+import tempfile
 import zlib
 from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
@@ -17,6 +20,7 @@ from vtc.document.header import COLUMNS, header_from, unpack_index
 from vtc.document.paging import PageTable, page_text
 from vtc.records.artefact import explain
 from vtc.records.errors import VerificationError, VtcError
+from vtc.records.streams import Source, open_source, open_target
 
 BATCH = 32
 """Pages decoded together."""
@@ -113,6 +117,23 @@ class Document:
     def damaged(self) -> list[int]:
         """Pages whose stored bytes do not match their checksum; reads the whole file once, decodes nothing."""
         return [i for i, page in enumerate(self) if not page.intact]
+
+    def memory(self) -> bytes:
+        """What a reader attached; `header.memory` says what it is.
+
+        Raises:
+            VtcError: the document has none.
+            VerificationError: its bytes do not match their checksum; the pages are not concerned.
+        """
+        if self.header.memory is None or "memory" not in self._shapes:
+            raise VtcError(f"{self.name}: holds no reader's latents; compress the text with --reader kv")
+        blob: bytes = self._archive.get_tensor("memory").tobytes()
+        if f"{zlib.crc32(blob):08x}" != self.header.memory["crc32"]:
+            raise VerificationError(
+                f"{self.name}: its latents for reader {self.header.memory.get('reader')!r} are damaged, though its "
+                "pages may be intact; fetch the file again, compress the text again, or ask with another --reader"
+            )
+        return blob
 
     def restore(
         self, codec: Codec, table: PageTable, indices: Iterable[int] | None = None, batch: int = BATCH
@@ -230,6 +251,25 @@ def is_document(source: str | os.PathLike[str] | bytes) -> bool:
         except OSError as error:
             raise VtcError(explain(error, os.fspath(source))) from error
     return named or start[8:].startswith(b'{"__metadata__":{"vtc"')
+
+
+@contextmanager
+def open_document(source: Source) -> Iterator[Document]:
+    """Open a document; what is not a path waits in a temporary file, for pages are read at random.
+
+    Raises:
+        VtcError: as `Document`.
+    """
+    if isinstance(source, (str, os.PathLike)):
+        with Document(source) as document:
+            yield document
+        return
+    with tempfile.TemporaryDirectory(prefix="vtc-") as folder:
+        path = Path(folder) / "input.vtc"
+        with open_source(source) as reader, open_target(path) as stream:
+            shutil.copyfileobj(reader, stream)
+        with Document(path, name="the input") as document:
+            yield document
 
 
 def _open(path: Path, name: str) -> Any:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import replace
 from pathlib import Path
-from typing import IO
+from typing import IO, Any
 
 import numpy as np
 
@@ -56,6 +56,7 @@ class DocumentWriter:
         self._spools = {"latents": latents, "side": side, "patch": patch}
         self._rows: list[tuple[int, ...]] = []
         self._digest = hashlib.sha256()
+        self._memory = b""
 
     def add(self, coded: CodedPage, text: bytes, patch: bytes = b"") -> None:
         """Append one page.
@@ -77,11 +78,26 @@ class DocumentWriter:
         for name, data in (("latents", latents), ("side", coded.side), ("patch", patch)):
             self._spools[name].write(data)
 
+    def attach(self, about: dict[str, Any], blob: bytes) -> None:
+        """Let the document hold what a reader keeps of the text, as bytes that only the reader understands.
+
+        Args:
+            about: JSON-able facts; `stored_bytes` and `crc32` are added.
+            blob: at least one byte. A second call replaces the first.
+        """
+        if not blob:
+            raise ValueError("a memory has at least one byte")
+        self._memory = blob
+        self.header = replace(
+            self.header, memory={**about, "stored_bytes": len(blob), "crc32": f"{zlib.crc32(blob):08x}"}
+        )
+
     def finish(self, target: IO[bytes]) -> None:
         """Assemble the file: header, then the tensors one after the other."""
         rows = np.array(self._rows, dtype=np.int64).reshape(-1, len(COLUMNS))
         index = pack_index(rows) if len(rows) else b""
         total = dict(zip(COLUMNS, rows.sum(axis=0).tolist(), strict=True))
+        sizes = {"side": total["side"], "patch": total["patch"], "index": len(index)}
         self.header = replace(
             self.header,
             text_bytes=total["text_bytes"],
@@ -90,7 +106,7 @@ class DocumentWriter:
             pages=len(rows),
             sha256=self._digest.hexdigest(),
             index_crc32=zlib.crc32(index),
-            tensors={"side": total["side"], "patch": total["patch"], "index": len(index)},
+            tensors={**sizes, "memory": len(self._memory)} if self._memory else sizes,
         )
         head = _safetensors_head(self.header)
         target.write(head)
@@ -98,6 +114,7 @@ class DocumentWriter:
             spool.seek(0)
             shutil.copyfileobj(spool, target, COPY_BYTES)
         target.write(index)
+        target.write(self._memory)
         latent_bytes = total["latents"] * self.header.latent_bytes
         self.size_bytes = len(head) + latent_bytes + sum(self.header.tensors.values())
 

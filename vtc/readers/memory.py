@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import hashlib
 from abc import abstractmethod
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -11,6 +12,9 @@ import numpy as np
 
 from vtc.readers.base import Context, Page, Reader
 from vtc.records.errors import UsageError
+
+FORMS = ("float32", "float16", "int8")
+"""Forms in which a document can hold what a reader keeps."""
 
 
 @dataclass(frozen=True)
@@ -31,7 +35,8 @@ class MemoryReader(Reader):
 
     ids: np.ndarray = field(init=False, repr=False, default_factory=lambda: np.zeros(0, np.int32))
     """int32 [n], the document by the frozen LLM's own tokenizer."""
-    _kept: tuple[bytes, Memory] | None = field(init=False, repr=False, default=None)
+    _kept: tuple[str, Memory] | None = field(init=False, repr=False, default=None)
+    _unread: Callable[[], Iterator[Page]] | None = field(init=False, repr=False, default=None)
 
     @abstractmethod
     def remember(self, opening: np.ndarray) -> Memory:
@@ -41,9 +46,47 @@ class MemoryReader(Reader):
             UsageError: the document is too long for this reader.
         """
 
+    def packed(self, memory: Memory, form: str) -> bytes:
+        """The cache of a memory as bytes, for a document to hold; see `vtc.readers.stored`.
+
+        Raises:
+            UsageError: this reader has no such bytes, or not this form of them.
+        """
+        raise UsageError(f"reader {self.name!r} keeps nothing that a document can hold; use --reader kv")
+
+    def unpacked(self, blob: bytes) -> Any:
+        """Inverse of `packed`: the cache.
+
+        Raises:
+            VtcError: other bytes.
+        """
+        raise UsageError(f"reader {self.name!r} keeps nothing that a document can hold; use --reader kv")
+
+    def recall(
+        self,
+        memory: Memory,
+        opening: str,
+        pages: Callable[[], Iterator[Page]],
+        *,
+        tokens: int,
+        ends: np.ndarray,
+        about: dict[str, Any],
+        title: str = "the text",
+    ) -> None:
+        """Take in a document that was read before; it replaces the one before, as in `prepare`.
+
+        Args:
+            memory: what was kept of it after the opening whose `key_of` is `opening`.
+            pages: gives its pages, which are only asked for where it is to be read after another opening.
+            tokens: of the document by the frozen LLM's own tokenizer.
+            ends: int64 [pages], bytes up to the end of each page.
+        """
+        self.about, self.title, self.text_tokens, self._ends = about, title, tokens, ends
+        self._kept, self._unread = (opening, memory), pages
+
     def take(self, pages: Iterator[Page]) -> None:
         """Keep the ids; nothing is read before the first question."""
-        self._kept = None
+        self._kept = self._unread = None
         self.ids = np.concatenate([page.ids for page in pages])
         self.admit(len(self.ids))
 
@@ -67,9 +110,11 @@ class MemoryReader(Reader):
 
     def memory(self, opening: np.ndarray) -> Memory:
         """The document as this reader keeps it after `opening`; read when it is first asked for."""
-        key = opening.tobytes()
+        key = key_of(opening)
         if self._kept is None or self._kept[0] != key:
             self._kept = None  # frees the one before it makes another
+            if self._unread is not None:
+                self.take(self._unread())
             self._kept = (key, self.remember(opening))
         return self._kept[1]
 
@@ -94,3 +139,18 @@ class MemoryReader(Reader):
         """The bytes of the text that ids `first` to `last` (not included) stand for."""
         ends = np.concatenate([[0], np.cumsum(self.llm.vocabulary.sizes[self.ids])])  # [n + 1]
         return int(ends[first]), int(ends[last])
+
+
+def key_of(opening: np.ndarray) -> str:
+    """SHA-256 (hex) of the ids int32 [k] that a document was read after."""
+    return hashlib.sha256(np.ascontiguousarray(opening, "<i4").tobytes()).hexdigest()
+
+
+def check_form(form: str) -> None:
+    """Refuse a form that is none of `FORMS`.
+
+    Raises:
+        UsageError: naming them.
+    """
+    if form not in FORMS:
+        raise UsageError(f"--latents {form}: choose {', '.join(FORMS[:-1])} or {FORMS[-1]}")

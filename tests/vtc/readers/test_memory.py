@@ -13,7 +13,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from vtc.llm.frozen import FrozenLM
-from vtc.readers.memory import Memory, MemoryReader
+from vtc.readers.memory import Memory, MemoryReader, key_of
 from vtc.readers.source import plain
 from vtc.readers.text import TextReader
 from vtc.records.errors import UsageError
@@ -129,3 +129,38 @@ def test_a_refused_question_leaves_the_document_ready(echo: Any) -> None:
     with pytest.raises(UsageError, match="a question of"):
         reader.ask("Who? " * 50)
     assert reader.ask("Who?", max_new_tokens=3)["answer_tokens"] == 3 and len(echo.reads) == 1
+
+
+def test_a_memory_can_be_given_instead_of_computed(tiny: FrozenLM) -> None:
+    made = prepared(Middle, tiny)
+    opening, _ = tiny.chat_around("Read this text.\n\n", "")
+    kept, pages = made.memory(opening), plain(TEXT.encode(), tiny)[1]
+    given, asked = Middle(tiny), []
+
+    def read() -> Any:
+        asked.append(len(pages))
+        return iter(pages)
+
+    facts: dict[str, Any] = {"tokens": 300, "ends": np.array([100, len(TEXT.encode())]), "about": {"text_bytes": 5}}
+    given.recall(kept, key_of(opening), read, **facts, title="b.txt")
+    for question in QUESTIONS:
+        found, expected = (reader.ask(question, max_new_tokens=6) for reader in (given, made))
+        assert (found["answer"], found["passages"][0]["start"]) == (expected["answer"], 10)
+        assert (found["text_bytes"], found["position_ratio"], found["pages_read"]) == (5, 300 / 10, [1])
+    assert given.context("Who?", 4).cache is kept.cache and asked == []
+    other = np.array([65, 66, 67], np.int32)
+    for _ in range(2):  # the pages are asked for once
+        assert state(given.continuation(other).cache) == state(made.continuation(other).cache)
+        assert given.memory(opening) is not kept and asked == [len(pages)]
+    given.prepare(pages, {"text_bytes": 7}, "c.txt")
+    assert given.ask("Who?", max_new_tokens=2)["text_bytes"] == 7 and asked == [len(pages)]
+
+
+def test_only_readers_with_bytes_of_their_own_can_be_stored(tiny: FrozenLM) -> None:
+    reader = prepared(Middle, tiny)
+    for use in (
+        lambda: reader.packed(reader.memory(np.array([65], np.int32)), "float16"),
+        lambda: reader.unpacked(b""),
+    ):
+        with pytest.raises(UsageError, match="reader 'middle' keeps nothing that a document can hold; use --reader kv"):
+            use()
