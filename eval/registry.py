@@ -13,6 +13,7 @@ TASKS: dict[str, str] = {
     "continuation": "eval.tasks.continuation:Continuation",
     "needle": "eval.tasks.needle:Needle",
     "far_fact": "eval.tasks.far_fact:FarFact",
+    "two_pages": "eval.tasks.two_pages:TwoPages",
     "questions": "eval.tasks.questions:Questions",
 }
 
@@ -37,5 +38,6 @@ CODEC_SYSTEMS: dict[str, str] = {
 READER_SYSTEMS: dict[str, str] = {
     **{name: "eval.systems.reader:ReaderSystem" for name in ALL_READERS},
     **{name: "eval.peers.presses:Press" for name in ("snapkv", "kvzip", "streamingllm", "chunkkv")},
+    "page": "eval.baselines.page:Page",
     "llmlingua": "eval.peers.lingua:Lingua",
 }

@@ -1,7 +1,7 @@
-"""Make the result files, plots and HTML reports of runs, and fill the README's tables.
+"""Make the result files, plots and HTML reports of runs, and fill the tables of the README and of docs/readers.md.
 
-    python -m eval.report runs/quick          RUN/report.html, eval/results/quick_TASK_*.csv and .png, then the README
-    python -m eval.report                     the README alone
+    python -m eval.report runs/quick          RUN/report.html, eval/results/quick_TASK_*.csv and .png, then the tables
+    python -m eval.report                     the tables alone
 
 Prints the paths of what it wrote. Several runs may be named; each must be finished (`python -m eval.run`).
 """
@@ -9,6 +9,7 @@ Prints the paths of what it wrote. Several runs may be named; each must be finis
 from __future__ import annotations
 
 import argparse
+import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -16,6 +17,10 @@ from pathlib import Path
 from eval.csvfile import RESULTS, read_rows
 from vtc.records.artefact import atomic_write, explain
 from vtc.records.errors import VtcError
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = (ROOT / "README.md", ROOT / "docs" / "readers.md")
+"""Markdown files whose tables come from the result files."""
 
 
 def report(run: Path, results: Path = RESULTS) -> list[Path]:
@@ -44,8 +49,8 @@ def report(run: Path, results: Path = RESULTS) -> list[Path]:
     return [*written, write_page(run, records, samples, plots)]
 
 
-def fill_readme(path: Path) -> None:
-    """Make the tables of a README anew.
+def fill_tables(path: Path) -> None:
+    """Make the tables of a Markdown file of this repository anew.
 
     Raises:
         VtcError: a marker or a result file is wrong, or the file cannot be read or written.
@@ -56,7 +61,10 @@ def fill_readme(path: Path) -> None:
         text = path.read_text(encoding="utf-8")
     except OSError as error:
         raise VtcError(explain(error, path)) from error
-    filled = fill(text)
+    try:
+        filled = fill(text, os.path.relpath(ROOT, path.resolve().parent))
+    except VtcError as error:
+        raise VtcError(f"{path.name}: {error}") from error
     if filled != text:
         with atomic_write(path) as stream:
             stream.write(filled.encode())
@@ -66,22 +74,25 @@ def main(arguments: Sequence[str] | None = None) -> int:
     """Command line; see the module's docstring."""
     parser = argparse.ArgumentParser(
         prog="python -m eval.report",
-        description="Make the result files, plots and HTML reports of runs, and fill the README's tables.",
+        description="Make the result files, plots and HTML reports of runs, and fill the tables of Markdown files.",
         epilog="example: python -m eval.report runs/quick",
     )
     parser.add_argument("runs", metavar="RUN", type=Path, nargs="*", help="folder of a finished run")
     parser.add_argument("--results", metavar="DIR", type=Path, default=RESULTS, help="where the CSVs and plots go")
-    parser.add_argument("--readme", metavar="FILE", type=Path, default=Path(__file__).parents[1] / "README.md")
+    parser.add_argument(
+        "--readme", metavar="FILE", type=Path, nargs="+", default=PAGES, help="default: README.md and docs/readers.md"
+    )
     options = parser.parse_args(arguments)
     try:
         for run in options.runs:
             for path in report(run, options.results):
                 print(path)
-        fill_readme(options.readme)
+        for path in options.readme:
+            fill_tables(path)
+            print(path)
     except VtcError as error:
         print(f"eval.report: {error}", file=sys.stderr)
         return error.status
-    print(options.readme)
     return 0
 
 

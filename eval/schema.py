@@ -30,6 +30,10 @@ class Probe:
     choices: tuple[str, ...] = ()
     answer: str = ""
     """What a right answer contains."""
+    wrong: tuple[str, ...] = ()
+    """What it does not contain: values of look-alikes."""
+    evidence: tuple[tuple[int, int], ...] = ()
+    """Where the answer stands: start and stop in bytes of the item's text, of each sentence that it takes."""
     new_tokens: int = 32
     """Longest answer."""
     tags: Mapping[str, str | int | float] = field(default_factory=dict)

@@ -1,4 +1,8 @@
-"""Key/value presses of kvpress as systems: the same model, the same ids, their own pruning of the cache."""
+"""Key/value presses of kvpress as systems: the same model, the same ids, their own pruning of the cache.
+
+All presses of a run, at all their ratios, ask one worker: each would hold the model again, and what KVzip finds out of
+a document serves every ratio.
+"""
 
 from __future__ import annotations
 
@@ -11,21 +15,33 @@ from eval.systems.framing import framed, opening
 from vtc.llm.sources import locate
 from vtc.records.errors import UsageError
 
+PEER = "kvpress"
+
 
 @dataclass
 class Press(System):
     """One press at one ratio; the worker process loads the model by itself."""
 
     ratio: float = field(init=False)
-    _worker: Worker = field(init=False)
 
     def __post_init__(self) -> None:
         unknown = set(self.options) - {"ratio"}
         if unknown or not float(self.options.get("ratio", 0)) >= 1:
             raise UsageError(f"{self.name}: takes one option, ratio, of at least 1; write {self.name}:ratio=8")
         self.ratio = float(self.options["ratio"])
-        model = str(locate(self.bench.llm_name))
-        self._worker = Worker("kvpress", "kvpress_worker.py", "--model", model, "--threads", str(self.bench.threads))
+        self.worker()
+
+    def worker(self) -> Worker:
+        """That of the bench.
+
+        Raises:
+            VtcError: the peer is not built.
+        """
+        if PEER not in self.bench.workers:
+            options = ("--model", str(locate(self.bench.llm_name)), "--threads", str(self.bench.threads))
+            self.bench.workers[PEER] = Worker(PEER, "kvpress_worker.py", *options)
+        found: Worker = self.bench.workers[PEER]
+        return found
 
     def run(self, item: Item) -> Result:
         """Prune once, probe on what is left."""
@@ -47,7 +63,7 @@ class Press(System):
             reason = f"takes {count} tokens while it prunes and the window is {llm.window}"
             return Result(refused=reason, text_tokens=len(document))
         request = {"id": item.id, "system": self.name, "ratio": self.ratio, "probes": probes}
-        answer = self._worker.ask({**request, "opening": begin.tolist(), "document": document.tolist()})
+        answer = self.worker().ask({**request, "opening": begin.tolist(), "document": document.tolist()})
         if "error" in answer:
             return Result(refused=answer["error"], text_tokens=len(document))
         outcomes = [
@@ -62,5 +78,7 @@ class Press(System):
         return Result(outcomes, "", len(document), prepare_seconds=answer["prepare_seconds"])
 
     def close(self) -> None:
-        """End the worker."""
-        self._worker.close()
+        """End the worker; a press that goes on starts another."""
+        worker = self.bench.workers.pop(PEER, None)
+        if worker is not None:
+            worker.close()

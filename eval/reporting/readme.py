@@ -1,4 +1,4 @@
-"""The README's tables, made from the result files.
+"""The tables of the README and of other Markdown files, made from the result files.
 
 Every stretch between `<!-- table: NAME -->` and `<!-- /table -->` is replaced; NAME is one of `TABLES`, or
 `run PATTERN` for the CSV of a run (`eval.reporting.runtable`). Numbers come from eval/results/ alone.
@@ -27,7 +27,7 @@ def results(pattern: str) -> tuple[Rows, str]:
         raise VtcError(f"{RESULTS}: no file matches {pattern}; make it with: make results")
     if len(found) > 1:
         names = ", ".join(path.name for path in found)
-        raise VtcError(f"{RESULTS}: {names} all match {pattern}; remove what is out of date, or name one in README.md")
+        raise VtcError(f"{RESULTS}: {names} all match {pattern}; remove what is out of date, or name one")
     return read_rows(found[0]), found[0].name
 
 
@@ -146,23 +146,61 @@ def speed_table() -> str:
     return markdown(header, body) + "\n\n" + note
 
 
+def latency_table() -> str:
+    """Time to an answer's first token."""
+    rows, name = results("latency_*.csv")
+    header = ["tokens", "`position_ratio`", "stored, MB", "reading again, s", "latents in memory", "loaded from disk"]
+    header += ["compressing once"]
+    body = [
+        [
+            number(row["document_tokens"], 0),
+            number(row["position_ratio"], 2),
+            number(row["stored_bytes"], 1, 1e-6),
+            number(row["reread_seconds"], 2),
+            f"{number(row['memory_seconds'], 2)} s, {number(row['memory_times_sooner'])}x sooner",
+            f"{number(row['disk_seconds'], 2)} s, {number(row['disk_times_sooner'])}x sooner",
+            f"{number(row['compress_per_reread'])} readings",
+        ]
+        for row in rows
+    ]
+    first = rows[0]
+    note = (
+        f"Seconds from a question of {first['question_tokens']} tokens to the answer's first; {first['model']} in "
+        f"{first['dtype']} on {first['threads']} threads, latents {first['latents']}, median of {first['rounds']} "
+        f"rounds in turn. Loading from disk includes comparing the model's weights with those that made the latents, "
+        f"{number(first['fingerprint_seconds'], 2)} s; [`{name}`](eval/results/{name}) (`python -m eval.latency`)."
+    )
+    return markdown(header, body) + "\n\n" + note
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "density": density_table,
     "deepseek": reconstruct_table,
     "speed": speed_table,
+    "latency": latency_table,
 }
 
 
 MARKER = re.compile(r"<!-- table: (.+?) -->\n.*?<!-- /table -->", re.DOTALL)
 
 
-def fill(text: str) -> str:
+def fill(text: str, root: str = ".") -> str:
     """The text with every marked table made anew.
+
+    Args:
+        root: the repository's root as links of the text name it, such as `..`.
 
     Raises:
         VtcError: a marker names a table that nothing makes, or a file that is missing.
     """
-    return MARKER.sub(lambda match: f"<!-- table: {match[1]} -->\n\n{table(match[1])}\n\n<!-- /table -->", text)
+
+    def made(match: re.Match[str]) -> str:
+        found = table(match[1])
+        if root != ".":
+            found = found.replace("](eval/results/", f"]({root}/eval/results/")
+        return f"<!-- table: {match[1]} -->\n\n{found}\n\n<!-- /table -->"
+
+    return MARKER.sub(made, text)
 
 
 def table(marker: str) -> str:
@@ -178,5 +216,5 @@ def table(marker: str) -> str:
         header, body = run_table(rows, file, options)
         return markdown(header, body) + "\n\n" + run_note(rows, file)
     if marker not in TABLES:
-        raise VtcError(f"README.md: no table is called {marker!r}; use one of {', '.join(TABLES)}, run FILE")
+        raise VtcError(f"no table is called {marker!r}; use one of {', '.join(TABLES)}, run FILE")
     return TABLES[marker]()

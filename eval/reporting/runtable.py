@@ -1,7 +1,9 @@
-"""One CSV of a run as a table of the README: `<!-- table: run PATTERN [columns=NAME,..] [subset=NAME] -->`.
+"""One CSV of a run as a table of a Markdown file:
+`<!-- table: run PATTERN [columns=NAME,..] [systems=NAME,..] [subset=NAME] -->`.
 
 `PATTERN` matches the one file in eval/results/, such as `quick_needle_*.csv`. `columns` picks metrics and ratios, in
-that order; without it all that are filled are shown. `subset=*` shows every subset instead of the whole.
+that order; without it all that are filled are shown. `systems` picks rows by a system's name without its options.
+`subset=*` shows every subset instead of the whole.
 """
 
 from __future__ import annotations
@@ -14,7 +16,7 @@ from eval.show import NONE, RATIOS, estimate, ratio
 from vtc.records.errors import VtcError
 from vtc.records.suggest import unknown
 
-OPTIONS = ("columns", "subset")
+OPTIONS = ("columns", "systems", "subset")
 
 Rows = Sequence[Mapping[str, str]]
 
@@ -28,10 +30,10 @@ def parse_marker(text: str) -> tuple[str, dict[str, str]]:
     pattern, *rest = text.split() or [""]
     options = dict((name, value) for name, _, value in (part.partition("=") for part in rest))
     if not pattern.endswith(".csv"):
-        raise VtcError(f"README.md: 'table: run {text}' names no CSV; write: table: run NAME_TASK_*.csv")
+        raise VtcError(f"'table: run {text}' names no CSV; write: table: run NAME_TASK_*.csv")
     for name in options:
         if name not in OPTIONS:
-            raise VtcError(f"README.md: {unknown('option of a table', name, OPTIONS)}")
+            raise VtcError(unknown("option of a table", name, OPTIONS))
     return pattern, options
 
 
@@ -44,7 +46,9 @@ def run_table(rows: Rows, file: str, options: Mapping[str, str]) -> tuple[list[s
     wanted = options.get("subset", "all")
     chosen = [row for row in rows if not row.get("tags") and wanted in ("*", row.get("subset"))]
     if not chosen or not all(name in rows[0] for name in RATIOS):
-        raise VtcError(f"{file}: holds no rows of a run's subset {wanted!r}; name another subset or file in README.md")
+        raise VtcError(f"{file}: holds no rows of a run's subset {wanted!r}; name another subset or file")
+    if "systems" in options:
+        chosen = of_systems(chosen, file, options["systems"].split(","))
     metrics = metrics_of(list(rows[0]))
     filled = [name for name in (*RATIOS, *metrics) if any(row[name] for row in chosen)]
     columns = options["columns"].split(",") if "columns" in options else filled
@@ -62,6 +66,19 @@ def run_table(rows: Rows, file: str, options: Mapping[str, str]) -> tuple[list[s
             line.append(f"{row['refused']}: {plain(row['reason'])}" if int(row["refused"]) else "")
         body.append(line)
     return head, body
+
+
+def of_systems(rows: Rows, file: str, names: Sequence[str]) -> list[Mapping[str, str]]:
+    """Rows of the systems of these names, with whatever options, in the file's order.
+
+    Raises:
+        VtcError: the file has no such system.
+    """
+    own = [row["system"].partition(":")[0] for row in rows]
+    for name in names:
+        if name not in own:
+            raise VtcError(f"{file}: {unknown('system', name, list(dict.fromkeys(own)))}")
+    return [row for row, found in zip(rows, own, strict=True) if found in names]
 
 
 def run_note(rows: Rows, file: str) -> str:

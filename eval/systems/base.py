@@ -28,6 +28,8 @@ class Bench:
     llm_name: str = "smollm2-135m"
     seed: int = 0
     threads: int = 1
+    workers: dict[str, Any] = field(default_factory=dict)
+    """Processes of peers that several systems ask, by peer."""
 
     @cached_property
     def llm(self) -> FrozenLM:

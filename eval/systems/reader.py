@@ -25,13 +25,14 @@ def build_reader(name: str, llm: FrozenLM, options: dict[str, Any]) -> Reader:
         UsageError: an unknown name or option, or a value of another kind than the option's default.
     """
     kind = lookup(ALL_READERS, name, "reader")
-    known = {item.name: item.default for item in fields(kind) if item.init and item.name != "llm"}
+    known = {item.name: item for item in fields(kind) if item.init and item.name != "llm"}
     for option, value in options.items():
         if option not in known:
             raise UsageError(unknown(f"option of reader {name!r}", option, known))
-        wanted = type(known[option])
-        if type(value) is not wanted and not (wanted is float and type(value) is int):
-            raise UsageError(f"{option}={value}: reader {name!r} wants {wanted.__name__}")
+        default, given = known[option].default, type(value).__name__
+        wanted = str(known[option].type) if default is None else type(default).__name__  # "int | None" stands as text
+        if given not in wanted.split(" | ") and (wanted, given) != ("float", "int"):
+            raise UsageError(f"{option}={value}: reader {name!r} wants {wanted}")
     reader: Reader = kind(llm, **options)
     return reader
 

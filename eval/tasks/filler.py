@@ -6,8 +6,10 @@
 | `manual` | CPython's help topics, `pydoc_data.topics` | PSF | every Python |
 | `code` | long modules of CPython's standard library, comments kept | PSF | every Python with its sources |
 | `fox` | English pages of the Fox benchmark: law, news, papers, lists | MIT | evaluation data, see `eval.data` |
+| `mixed` | `manual` and `code` together, for the longest documents | PSF | every Python with its sources |
 
 `manual` and `code` depend on the version of Python, so ids of items made from them end in a `digest` of their text.
+Every domain has two sides, see `eval.tasks.split`; a text of `mixed` is on the side that it has in its own domain.
 """
 
 from __future__ import annotations
@@ -20,6 +22,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from eval.data import fox_pages, stories
+from eval.tasks.split import side
 from vtc.llm.vocabulary import Vocabulary, utf8
 from vtc.records.artefact import explain
 from vtc.records.errors import UsageError, VtcError
@@ -64,27 +67,61 @@ def manual(data: str | None, draw: random.Random | None) -> Iterator[tuple[str, 
 
 def code(data: str | None, draw: random.Random | None) -> Iterator[tuple[str, str]]:
     """Modules, read one at a time."""
+    for path in shuffled(modules(), draw):
+        yield path.stem, source_of(path)
+
+
+def mixed(data: str | None, draw: random.Random | None) -> Iterator[tuple[str, str]]:
+    """Help topics and modules, named `manual/..` and `code/..`."""
+    from pydoc_data.topics import topics
+
+    for thing in shuffled([*sorted(topics), *modules()], draw):
+        if isinstance(thing, Path):
+            yield f"code/{thing.stem}", source_of(thing)
+        else:
+            yield f"manual/{thing}", topics[thing]
+
+
+def modules() -> list[Path]:
+    """Those of `MODULES` that this Python has.
+
+    Raises:
+        VtcError: it has none.
+    """
     folder = Path(sysconfig.get_paths()["stdlib"])
     found = [path for name in MODULES if (path := folder / f"{name}.py").is_file()]
     if not found:
         raise VtcError(f"{folder}: this Python came without its sources; choose other domains than code")
-    for path in shuffled(found, draw):
-        try:
-            yield path.stem, path.read_text(encoding="utf-8")
-        except (OSError, UnicodeDecodeError) as error:
-            raise VtcError(explain(error, path) if isinstance(error, OSError) else f"{path}: not UTF-8") from error
+    return found
+
+
+def source_of(path: Path) -> str:
+    """The text of a module.
+
+    Raises:
+        VtcError: it can not be read.
+    """
+    try:
+        return path.read_text(encoding="utf-8")
+    except OSError as error:
+        raise VtcError(explain(error, path)) from error
+    except UnicodeDecodeError as error:
+        raise VtcError(f"{path}: not UTF-8") from error
 
 
 Source = Callable[[str | None, random.Random | None], Iterator[tuple[str, str]]]
-DOMAINS: dict[str, Source] = {"prose": prose, "manual": manual, "code": code, "fox": fox}
+DOMAINS: dict[str, Source] = {"prose": prose, "manual": manual, "code": code, "fox": fox, "mixed": mixed}
 
 
-def documents(domain: str, data: str | None = None, draw: random.Random | None = None) -> Iterator[tuple[str, str]]:
+def documents(
+    domain: str, data: str | None = None, draw: random.Random | None = None, split: str = "all"
+) -> Iterator[tuple[str, str]]:
     """Id and text of each document of a domain; texts are valid UTF-8 with `\\n` as the end of a line.
 
     Args:
         data: folder of the evaluation texts, see `eval.data.data_dir`.
         draw: puts them in a random order; None keeps their own.
+        split: "dev" or "test" gives those of one side, see `eval.tasks.split`.
 
     Raises:
         UsageError: an unknown domain.
@@ -92,10 +129,18 @@ def documents(domain: str, data: str | None = None, draw: random.Random | None =
     """
     check_domains([domain])
     for name, text in DOMAINS[domain](data, draw):
-        yield name, "\n".join(line.rstrip() for line in utf8(text).splitlines()).strip()
+        if split in ("all", side(name if domain == "mixed" else f"{domain}/{name}")):
+            yield name, "\n".join(line.rstrip() for line in utf8(text).splitlines()).strip()
 
 
-def haystack(domain: str, tokens: int, words: Vocabulary, draw: random.Random, data: str | None = None) -> str:
+def haystack(
+    domain: str,
+    tokens: int,
+    words: Vocabulary,
+    draw: random.Random,
+    data: str | None = None,
+    split: str = "all",
+) -> str:
     """Texts of a domain in a random order, one after another, cut to about `tokens` tokens, at a sentence's end if one
     is near.
 
@@ -104,7 +149,7 @@ def haystack(domain: str, tokens: int, words: Vocabulary, draw: random.Random, d
     """
     found: list[str] = []
     size = 0
-    for _, text in documents(domain, data, draw):
+    for _, text in documents(domain, data, draw, split):
         found.append(text)
         size += len(text)
         if size >= tokens * CHARS_PER_TOKEN:
@@ -112,8 +157,9 @@ def haystack(domain: str, tokens: int, words: Vocabulary, draw: random.Random, d
     hay = lead("\n\n".join(found), tokens, words)
     held = len(words.encode(hay))
     if held < tokens * 0.9:
+        whole = domain if split == "all" else f"{domain}, split {split},"
         raise UsageError(
-            f"{tokens} tokens of {domain} were asked for, and all of it has {held}; choose less, or manual"
+            f"{tokens} tokens of {whole} were asked for, and all of it has {held}; choose less, or manual, code, mixed"
         )
     last = ends(hay)[-2]
     return hay[:last] if last > len(hay) * 0.95 else hay
@@ -139,12 +185,22 @@ def nearest_end(text: str, place: float) -> int:
 
 def insert(text: str, places: Sequence[float], sentences: Sequence[str]) -> str:
     """A text with each sentence as a paragraph of its own, at the sentence end nearest to its place, characters."""
-    found = [nearest_end(text, place) for place in places]
-    for end, sentence in sorted(zip(found, sentences, strict=True), reverse=True):
-        rest = text[end:]
+    return insert_at(text, [nearest_end(text, place) for place in places], sentences)
+
+
+def insert_at(text: str, places: Sequence[int], sentences: Sequence[str]) -> str:
+    """A text with each sentence as a paragraph of its own, at its place, characters."""
+    for place, sentence in sorted(zip(places, sentences, strict=True), reverse=True):
+        rest = text[place:]
         rest = rest.lstrip(" ") if rest.startswith(" ") else rest.lstrip("\n")  # keeps the indentation of code
-        text = "\n\n".join(filter(None, [text[:end].rstrip(), sentence, rest]))
+        text = "\n\n".join(filter(None, [text[:place].rstrip(), sentence, rest]))
     return text
+
+
+def span_of(text: str, sentence: str) -> tuple[int, int]:
+    """Where a sentence that stands once in a text starts and stops, UTF-8 bytes."""
+    start = len(text[: text.index(sentence)].encode())
+    return start, start + len(sentence.encode())
 
 
 def check_domains(domains: Sequence[str]) -> None:

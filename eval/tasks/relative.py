@@ -1,4 +1,5 @@
-"""Metrics that place a system between its controls: `none` (no context) and `text` (all of it, uncompressed)."""
+"""Metrics that place a system between its controls: `none` (no context), `text` (all of it, uncompressed), and `page`
+(what stands around the answer, uncompressed), which is there when the text exceeds the window."""
 
 from __future__ import annotations
 
@@ -9,6 +10,8 @@ import numpy as np
 from eval.bootstrap import Metric, Totals
 
 CONTROLS = ("none", "text")
+PAGE_CONTROLS = (*CONTROLS, "page")
+"""Of tasks that know where their answers stand."""
 
 
 def recovery(measure: str) -> Metric:
@@ -24,13 +27,13 @@ def recovery(measure: str) -> Metric:
     return Metric(function, against=CONTROLS)
 
 
-def relative(measure: str) -> Metric:
-    """A measure's sum over that of `text` on the same documents; there is none where that is 0."""
+def relative(measure: str, to: str = "text") -> Metric:
+    """A measure's sum over that of the control `to` on the same documents; there is none where that is 0."""
 
     def function(own: Totals, controls: Mapping[str, Totals]) -> np.ndarray:
-        return divide(own.sum(measure), controls["text"].sum(measure))
+        return divide(own.sum(measure), controls[to].sum(measure))
 
-    return Metric(function, against=("text",))
+    return Metric(function, against=(to,))
 
 
 def mean(measure: str) -> Metric:

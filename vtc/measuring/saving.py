@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from vtc.measuring.plot import plot
+from vtc.measuring.readplot import reading_plot
 from vtc.records.artefact import atomic_write, explain
 from vtc.records.errors import VtcError
 
@@ -28,7 +29,7 @@ def save(records: Sequence[dict[str, Any]], folder: str | Path) -> list[Path]:
     contents = {
         "measure.csv": csv_of(records).encode(),
         "measure.json": (json.dumps(records, indent=1, ensure_ascii=False) + "\n").encode(),
-        "measure.png": plot(records),
+        "measure.png": reading_plot(records) if "reader" in records[0] else plot(records),
     }
     for name, data in contents.items():
         with atomic_write(folder / name) as stream:

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import random
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING
 
 from eval.schema import Item, Probe
+from eval.tasks.continuation.exact import stretches
 from eval.tasks.filler import BREAK, cut, digest, documents, lead
 from vtc.llm.vocabulary import Vocabulary
 from vtc.records.errors import UsageError
@@ -20,12 +22,17 @@ CHARS_PER_TOKEN = 5
 
 
 def items(task: Continuation) -> Iterator[Item]:
-    """`task.n` items of each domain, in the order of its texts."""
+    """`task.n` items of each domain, in the order of its texts; with `task.lengths` by length."""
     words = Vocabulary.load(task.llm)
+    if task.lengths:
+        for domain in task.domains:
+            for length, name, stretch in stretches(task, domain, words):
+                yield item(f"{domain}-{name}", domain, stretch, task.next_tokens, words, {"length": length})
+        return
     size = (task.tokens + task.next_tokens) * CHARS_PER_TOKEN
     for domain in task.domains:
         chosen = places(domain, size, task)
-        for name, text in documents(domain, task.data):
+        for name, text in documents(domain, task.data, split=task.split):
             for place in chosen.get(name, []):
                 stretch = lead(cut(text, place * size, size), task.tokens + task.next_tokens, words)
                 yield item(f"{domain}-{name}-{place}", domain, stretch, task.next_tokens, words)
@@ -38,24 +45,33 @@ def places(domain: str, size: int, task: Continuation) -> dict[str, list[int]]:
         UsageError: no text is long enough.
     """
     every = [
-        (name, place) for name, text in documents(domain, task.data) for place in range((len(text) + size // 2) // size)
+        (name, place)
+        for name, text in documents(domain, task.data, split=task.split)
+        for place in range((len(text) + size // 2) // size)
     ]
     if not every:
         raise UsageError(f"tokens={task.tokens}: no text of the domain {domain} is so long; lower it")
-    drawn = random.Random(f"{task.seed}:{domain}").sample(every, min(task.n, len(every)))
+    drawn = random.Random(f"{task.seed}:{domain}").sample(every, min(task.counts[domain, task.tokens], len(every)))
     found: dict[str, list[int]] = defaultdict(list)
     for name, place in sorted(drawn):
         found[name].append(place)
     return found
 
 
-def item(name: str, domain: str, stretch: str, next_tokens: int, words: Vocabulary) -> Item:
+def item(
+    name: str,
+    domain: str,
+    stretch: str,
+    next_tokens: int,
+    words: Vocabulary,
+    tags: Mapping[str, int] = MappingProxyType({}),
+) -> Item:
     """A stretch split before a word, so that at least `next_tokens` and one tokens follow.
 
     The one more is there because systems read the first token of a continuation and do not score it.
     """
     document, held_out = split(stretch, next_tokens + 1, words)
-    probe = Probe("next", choices=(held_out,))
+    probe = Probe("next", choices=(held_out,), tags=tags)
     return Item(f"{name}-{digest(stretch)}", domain, document.encode(), "continue", (probe,))
 
 

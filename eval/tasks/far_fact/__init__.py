@@ -12,7 +12,8 @@ from eval.tasks.base import Task
 from eval.tasks.far_fact import documents, score
 from eval.tasks.far_fact.facts import KINDS
 from eval.tasks.filler import check_domains
-from eval.tasks.relative import CONTROLS
+from eval.tasks.relative import PAGE_CONTROLS
+from eval.tasks.split import check_split
 from vtc.records.errors import UsageError
 from vtc.records.suggest import unknown
 
@@ -23,7 +24,7 @@ class FarFact(Task):
 
     name: ClassVar[str] = "far_fact"
     about: ClassVar[str] = "a fact stated early is used late, after the same was said about others"
-    controls: ClassVar[tuple[str, ...]] = CONTROLS
+    controls: ClassVar[tuple[str, ...]] = PAGE_CONTROLS
     metrics: ClassVar[Mapping[str, Metric]] = score.METRICS
     groups: ClassVar[tuple[str, ...]] = ("kind",)
 
@@ -35,11 +36,14 @@ class FarFact(Task):
     """Of facts: name, number, place."""
     filler: str = "manual"
     """What stands between, see `eval.tasks.filler`."""
+    split: str = "all"
+    """Texts of one side: dev or test, see `eval.tasks.split`."""
     llm: str = "smollm2-135m"
     """Whose tokenizer counts the tokens."""
 
     def __post_init__(self) -> None:
         check_domains([self.filler])
+        check_split(self.split)
         for name, least in (("n", 1), ("tokens", 500)):
             if getattr(self, name) < least:
                 raise UsageError(f"{name}={getattr(self, name)}: must be at least {least}")

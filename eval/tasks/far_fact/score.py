@@ -16,5 +16,6 @@ def score(outcome: Outcome) -> dict[str, float]:
 METRICS = {
     "accuracy": mean("correct"),
     "relative_accuracy": relative("correct"),
+    "page_accuracy": relative("correct", "page"),
     "fact_recovery": recovery("nll"),
 }

@@ -1,9 +1,11 @@
-"""The measure and the metrics of needles."""
+"""Measures and metrics of needles."""
 
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
+from eval.schema import Probe
 from eval.tasks.relative import mean, relative
 
 
@@ -18,4 +20,17 @@ def holds(text: str, value: str, edge: str) -> bool:
     return re.search(rf"(?<![{edge}]){pattern}(?![{edge}])", text, re.IGNORECASE) is not None
 
 
-METRICS = {"accuracy": mean("correct"), "relative_accuracy": relative("correct")}
+def score(probe: Probe, text: str, edge: str) -> dict[str, float]:
+    """`correct` where the answer holds the value and none of `probe.wrong`; `misled` where it holds only those."""
+    right = holds(text, probe.answer, edge)
+    wrong = any(holds(text, value, edge) for value in probe.wrong)
+    found = {"correct": float(right and not wrong)}
+    return {**found, "misled": float(wrong and not right)} if probe.wrong else found
+
+
+METRICS = {
+    "accuracy": mean("correct"),
+    "relative_accuracy": relative("correct"),
+    "page_accuracy": relative("correct", "page"),
+    "misled": replace(mean("misled"), higher_is_better=False),
+}

@@ -11,6 +11,7 @@ from eval.schema import Item, Outcome, Probe
 from eval.tasks.base import Task
 from eval.tasks.questions import documents, score
 from eval.tasks.relative import CONTROLS
+from eval.tasks.split import check_split
 from vtc.records.errors import UsageError
 
 
@@ -25,10 +26,13 @@ class Questions(Task):
 
     n: int | None = None
     """Pages, drawn by the seed; None takes all."""
+    split: str = "all"
+    """Pages of one side: dev or test, see `eval.tasks.split`."""
 
     def __post_init__(self) -> None:
         if self.n is not None and self.n < 1:
             raise UsageError(f"n={self.n}: must be at least 1")
+        check_split(self.split)
 
     def items(self) -> Iterator[Item]:
         """A page after another, in the order of the file."""

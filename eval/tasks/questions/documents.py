@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from eval.data import fox_pages
 from eval.schema import Item, Probe
+from eval.tasks.split import side
 
 if TYPE_CHECKING:
     from eval.tasks.questions import Questions
@@ -15,12 +16,11 @@ if TYPE_CHECKING:
 
 def items(task: Questions) -> Iterator[Item]:
     """All pages or `task.n` of them."""
-    chosen = None
+    chosen = [page["id"] for page in fox_pages(task.data) if task.split in ("all", side(f"fox/{page['id']}"))]
     if task.n is not None:
-        ids = [page["id"] for page in fox_pages(task.data)]
-        chosen = set(random.Random(f"{task.seed}:questions").sample(ids, min(task.n, len(ids))))
+        chosen = random.Random(f"{task.seed}:questions").sample(chosen, min(task.n, len(chosen)))
     for page in fox_pages(task.data):
-        if chosen is None or page["id"] in chosen:
+        if page["id"] in chosen:
             probes = tuple(probe(f"question{i}", question) for i, question in enumerate(page["questions"]))
             yield Item(page["id"], "fox", page["text"].encode(), "ask", probes)
 

@@ -101,6 +101,28 @@ def test_snapkv_at_four_to_one(kvpress: Worker, llm: FrozenLM) -> None:
 
 
 @needs("kvpress")
+def test_kvzip_reads_once_for_all_ratios(kvpress: Worker, llm: FrozenLM, llm_folder: Path) -> None:
+    """What a worker answers that has read nothing before, after other ratios, another press and another document."""
+    asked = request(llm, "kvzip", 8.0)
+    with Worker("kvpress", "kvpress_worker.py", "--model", str(llm_folder), "--threads", "1") as worker:
+        alone = worker.ask(asked)
+    first = kvpress.ask({**asked, "ratio": 2.0})
+    kvpress.ask(request(llm, "snapkv", 1.2))
+    again = kvpress.ask(asked)
+    assert again["prepare_seconds"] == first["prepare_seconds"], "it was not read again"
+    assert again["positions"] == alone["positions"] < first["positions"]
+    assert [o.get("ids") for o in again["outcomes"]] == [o.get("ids") for o in alone["outcomes"]]
+    for ours, theirs in zip(again["outcomes"][1]["nll"], alone["outcomes"][1]["nll"], strict=True):
+        assert ours == pytest.approx(theirs, abs=1e-4)
+    back = kvpress.ask({**asked, "ratio": 2.0})  # entries that were masked a moment ago are seen again
+    assert back["positions"] == first["positions"]
+    for ours, theirs in zip(back["outcomes"][1]["nll"], first["outcomes"][1]["nll"], strict=True):
+        assert ours == pytest.approx(theirs, abs=1e-4)
+    other = kvpress.ask({**asked, "document": asked["document"][::-1]})
+    assert other["prepare_seconds"] != first["prepare_seconds"] and other["outcomes"] != again["outcomes"]
+
+
+@needs("kvpress")
 def test_what_kvpress_refuses_is_an_answer(kvpress: Worker, llm: FrozenLM) -> None:
     asked = request(llm, "snapkv", 4.0)
     assert "window size" in kvpress.ask({**asked, "document": asked["document"][:9]})["error"]

@@ -40,6 +40,13 @@ def test_columns_and_subsets_can_be_picked(results: Path) -> None:
     assert "| hard:density=128 | 2 | 2 | 0.000 [0.000, 0.000] |  |" in only
 
 
+def test_systems_are_picked_by_their_name_without_options(results: Path) -> None:
+    lines = filled("run by-hand_needle_*.csv systems=truncate,none columns=accuracy")
+    names = [line.split(" | ")[0].removeprefix("| ") for line in lines[2:-2]]
+    assert names[0] == "none" and {name.partition(":")[0] for name in names} == {"none", "truncate"}
+    assert lines[0] == "| system | documents | n | `accuracy` |"  # the one that was not served is not among them
+
+
 def test_markup_in_a_reason_stays_in_its_cell() -> None:
     from eval.reporting.runtable import plain
 
@@ -55,6 +62,7 @@ def test_markup_in_a_reason_stays_in_its_cell() -> None:
         ("run by-hand_needle_*.csv column=accuracy", "did you mean 'columns'"),
         ("run by-hand_needle_*.csv columns=acuracy", "did you mean 'accuracy'"),
         ("run by-hand_needle_*.csv subset=fox", "subset 'fox'"),
+        ("run by-hand_needle_*.csv systems=none,truncat", "did you mean 'truncate'"),
         ("runs", "no table is called 'runs'"),
     ],
 )

@@ -9,6 +9,7 @@ import pytest
 
 from eval.schema import Item, Outcome, Probe
 from eval.tasks.far_fact import FarFact
+from eval.tasks.far_fact.documents import early
 from eval.tasks.far_fact.facts import FACTS, KINDS
 from eval.tasks.filler import documents
 from eval.tasks.people import ROLES
@@ -36,7 +37,8 @@ def test_the_fact_is_early_the_others_late_and_nothing_between(
         right, *wrong = (choice.removeprefix(" ") for choice in probe.choices)
         assert len(wrong) == 3 and probe.answer == right and len({right, *wrong}) == 4
         (statement,) = (part for part in text.split("\n\n") if right in part)
-        assert text.count(right) == 1 and text.index(statement) <= len(text) / 10
+        assert text.count(right) == 1 and 0.03 * len(text) < text.index(statement) <= len(text) / 10
+        assert [item.text[a:b].decode() for a, b in probe.evidence] == [statement]
         late = [value for value in wrong if value in text[len(text) * 9 // 10 :]]
         assert len(late) == 2 and all(text.count(value) == 1 for value in late)
         assert not set(wrong) - set(late) & set(text.split()) and len(set(wrong) - set(late)) == 1
@@ -64,6 +66,14 @@ def test_the_seed_and_the_kinds_decide() -> None:
     assert all(re.fullmatch(r"[1-9]\d{3}", item.probes[0].answer) for item in numbers)
 
 
+def test_a_table_without_sentences_has_a_place_for_the_fact_too() -> None:
+    rows = "\n".join(f"{i:03} 17" for i in range(200))  # 7 characters a row
+    assert [rows[:end][-6:] for end in early(rows)] == [f"{i:03} 17" for i in range(8, 20)]
+    words = " ".join(["word"] * 300)
+    assert all(0.04 * len(words) <= end <= 0.1 * len(words) and words[end] == " " for end in early(words))
+    assert early("x" * 1000) == [100]
+
+
 def test_no_filler_knows_a_made_role() -> None:
     text = "\n".join(text for domain in ("manual", "code") for _, text in documents(domain)).lower()
     assert sum(role in text for role in ROLES) <= 3, "enough are left to draw from"
@@ -89,6 +99,7 @@ def test_right_is_the_lowest_mean_loss_of_a_token() -> None:
         ({"kinds": ()}, "choose from name, number, place"),
         ({"kinds": ("names",)}, "did you mean 'name'"),
         ({"filler": "manuel"}, "did you mean 'manual'"),
+        ({"split": "dew"}, "did you mean 'dev'"),
     ],
 )
 def test_impossible_settings_are_refused(settings: dict, message: str) -> None:

@@ -13,7 +13,7 @@ from eval.schema import Item, Outcome, Probe
 from eval.tasks.filler import documents
 from eval.tasks.needle import DEPTHS, LENGTHS, Needle
 from eval.tasks.needle import documents as builder
-from eval.tasks.needle.documents import spread
+from eval.tasks.needle.documents import places, spread
 from eval.tasks.needle.score import holds
 from vtc.llm.frozen import FrozenLM
 from vtc.llm.vocabulary import Vocabulary
@@ -21,7 +21,9 @@ from vtc.records.errors import UsageError
 
 
 def test_the_default_is_a_part_of_the_whole_grid() -> None:
-    assert LENGTHS == (500, 1000, 2000, 4000, 8000, 16000, 32000) and set(Needle().lengths) < set(LENGTHS)
+    assert LENGTHS == (500, 1000, 2000, 4000, 8000, 16000, 32000, 110_000, 262_000) and set(Needle().lengths) < set(
+        LENGTHS
+    )
     seen = [(p.tags["length"], p.tags["depth"], p.tags["kind"]) for item in Needle().items() for p in item.probes]
     assert len(seen) == len(set(seen)) == 3 * 5 * 3
     assert {depth for _, depth, _ in seen} == set(DEPTHS)
@@ -69,8 +71,25 @@ def test_the_seed_decides_everything() -> None:
     assert [item.probes for item in made(n=2)][::2] == [item.probes for item in made()]
 
 
+def test_a_sample_is_spread_over_the_grid() -> None:
+    for count in range(1, 40):
+        assert sorted(places(count, 99)) == list(range(count))
+        for sample in range(1, count + 1):
+            found = places(count, sample)
+            assert len(set(found)) == sample and found[0] == 0
+            gaps = [b - a for a, b in zip(found, [*found[1:], count], strict=True)]
+            assert max(gaps) < 3.5 * count / sample, "nowhere a large hole"
+    settings: dict[str, Any] = {"lengths": (600, 900), "depths": (0.1, 0.5, 0.9), "needles": (1, 3)}
+    every = {item.id: item for item in Needle(**settings).items()}
+    found = list(Needle(sample=(7, 3), **settings).items())
+    assert all(every[item.id] == item for item in found) and len(every) == 36
+    assert [item.probes[0].tags["length"] for item in found] == [600] * 7 + [900] * 3
+    assert {item.probes[0].tags["kind"] for item in found[:7]} == {"digits", "uuid", "name"}
+    assert {len(item.probes) for item in found[7:]} == {1, 3}
+
+
 def test_documents_are_made_one_at_a_time_and_none_is_held(monkeypatch: pytest.MonkeyPatch) -> None:
-    """At the longest length of the grid."""
+    """At a length far beyond the window."""
     made: list[weakref.ref[Item]] = []
     real = builder.item
 

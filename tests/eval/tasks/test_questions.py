@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,16 @@ def test_pages_are_drawn_by_the_seed(folder: str) -> None:
     assert made(n=2) == made(n=2) == sorted(made(n=2)) and len(set(made(n=2))) == 2
     assert len({tuple(made(n=2, seed=seed)) for seed in range(9)}) > 1
     assert made(n=99) == made()
+
+
+def test_a_side_has_its_own_pages(folder: str) -> None:
+    """`p0` to `p3` by the hash of `fox/p0` and so on."""
+    sides = ["test" if int(hashlib.sha256(f"fox/p{i}".encode()).hexdigest()[:16], 16) % 3 else "dev" for i in range(4)]
+    assert set(sides) == {"dev", "test"}
+    for split in ("dev", "test"):
+        found = [item.id for item in Questions(data=folder, split=split).items()]
+        assert found == [f"p{i}" for i in range(4) if sides[i] == split]
+        assert [item.id for item in Questions(data=folder, split=split, n=1).items()][0] in found
 
 
 def test_losses_are_compared_by_byte_and_altogether(folder: str) -> None:

@@ -15,8 +15,11 @@ def rows(system: str, values: list[float]) -> list[Sample]:
     return [Sample("t", system, f"i{i}", "s", "p", {}, {"m": value}, *common) for i, value in enumerate(values)]
 
 
-def value_of(metric: Metric, own: list[float], none: list[float], text: list[float]) -> float | None:
-    found = estimates({"x": metric}, rows("own", own), {"none": rows("none", none), "text": rows("text", text)})
+def value_of(
+    metric: Metric, own: list[float], none: list[float], text: list[float], page: list[float] | None = None
+) -> float | None:
+    controls = {"none": rows("none", none), "text": rows("text", text), "page": rows("page", page or [])}
+    found = estimates({"x": metric}, rows("own", own), controls)
     return found["x"].value if found else None
 
 
@@ -41,6 +44,13 @@ def test_where_the_text_gains_nothing_there_is_no_metric() -> None:
 def test_relative_and_mean() -> None:
     assert value_of(relative("m"), [1.0, 0.0], [0.0, 0.0], [1.0, 3.0]) == pytest.approx(1 / 4)
     assert value_of(mean("m"), [1.0, 0.0], [0.0, 0.0], [1.0, 3.0]) == 0.5
+
+
+def test_beyond_the_window_only_the_page_is_left_to_compare_with() -> None:
+    own, page = [1.0, 0.0, 1.0], [1.0, 3.0, 1.0]
+    assert value_of(relative("m", "page"), own, [0.0] * 3, [], page) == pytest.approx(2 / 5)
+    assert value_of(relative("m"), own, [0.0] * 3, [], page) is None
+    assert value_of(relative("m", "page"), own, [0.0] * 3, [2.0, 2.0, 2.0]) is None, "a run that took no page along"
 
 
 def test_a_document_that_a_control_refused_counts_for_no_one() -> None:

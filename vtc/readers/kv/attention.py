@@ -30,8 +30,6 @@ class Observation:
 
     queries: dict[int, torch.Tensor] = field(default_factory=dict)
     """By layer, rotated queries [heads, rows, d]."""
-    norms: dict[int, float] = field(default_factory=dict)
-    """By layer, the mean norm of its input vectors."""
     windows: dict[int, int | None] = field(default_factory=dict)
     """By layer, how far back it sees; None is all the way."""
     rows: torch.Tensor | None = None
@@ -60,10 +58,6 @@ def attending(model: Any, cache: Any = None, observation: Observation | None = N
     configs = {id(config): config for config in (model.config, model.config.get_text_config())}.values()
     before = [config._attn_implementation for config in configs]
     token = _state.set(_State(cache if isinstance(cache, CompactCache) else None, watching))
-    hooks = []
-    if observation is not None:
-        for number, layer in enumerate(model.base_model.get_submodule("layers")):
-            hooks.append(layer.register_forward_pre_hook(_norm_hook(observation, number), with_kwargs=True))
     try:
         for config in configs:
             config._attn_implementation = NAME
@@ -71,8 +65,6 @@ def attending(model: Any, cache: Any = None, observation: Observation | None = N
     finally:
         for config, name in zip(configs, before, strict=True):
             config._attn_implementation = name
-        for hook in hooks:
-            hook.remove()
         _state.reset(token)
 
 
@@ -134,14 +126,6 @@ def _mask(*arguments: Any, **options: Any) -> torch.Tensor | None:
     options["allow_is_causal_skip"] = False
     mask: torch.Tensor | None = sdpa_mask(*arguments, **options)
     return mask
-
-
-def _norm_hook(observation: Observation, number: int) -> Any:
-    def hook(module: torch.nn.Module, arguments: Any, options: Any) -> None:
-        hidden = arguments[0] if arguments else options["hidden_states"]
-        observation.norms[number] = float(hidden.float().norm(dim=-1).mean())
-
-    return hook
 
 
 ALL_ATTENTION_FUNCTIONS.register(NAME, attend)

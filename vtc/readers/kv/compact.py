@@ -30,25 +30,27 @@ STEPS: Mapping[str, Mapping[str, Any]] = {"score": SCORES, "budget": BUDGETS, "m
 class Recipe:
     """The steps, each a registered piece, and their constants."""
 
-    score: str = "balanced"
+    score: str = "loss"
     budget: str = "pooled"
     merge: str = "mass"
     fit: str = "ridge"
     sinks: int = 4
     """First entries of the document, kept by every head."""
-    share: float = 0.1
+    share: float = 0.4
     """Of an even budget, what every head keeps at least."""
     bias: float = 2.0
     """Largest bias of an entry, nats."""
-    strength: float = 3.0
+    strength: float = 1.0
     """Pull of the fit towards the values before it, rows."""
+    details: float = 4.0
+    """Rows that a query of the second pass counts in the fit; one of the first counts 1."""
 
     def __post_init__(self) -> None:
         for step, registry in STEPS.items():
             if getattr(self, step) not in registry:
                 raise UsageError(unknown(step, getattr(self, step), registry))
-        if self.sinks < 0 or not 0 <= self.share <= 1 or self.bias < 0 or self.strength <= 0:
-            raise UsageError("sinks and bias must be at least 0, share from 0 to 1, strength above 0")
+        if self.sinks < 0 or not 0 <= self.share <= 1 or self.bias < 0 or min(self.strength, self.details) <= 0:
+            raise UsageError("sinks and bias must be at least 0, share from 0 to 1, strength and details above 0")
 
 
 @torch.inference_mode()
@@ -77,7 +79,7 @@ def extended(
     layers = observe(llm, cache, ids, rows)
     weights = [weigh(layer) for layer in layers]
     pairs = zip(weights, layers, strict=True)
-    scores = torch.stack([SCORES[recipe.score](found, layer.reach) for found, layer in pairs])  # [layers, KV, n]
+    scores = torch.stack([SCORES[recipe.score](found, layer.loss) for found, layer in pairs])  # [layers, KV, n]
     d = layers[0].keys.shape[-1]
     total = int(scores.numel() / ratio * 2 * d / (2 * d + 1))  # an entry has a bias beside its key and value
     mask = torch.ones_like(scores, dtype=torch.bool)
@@ -97,10 +99,12 @@ def joined(layer: Layer, weights: Weights, mask: torch.Tensor, recipe: Recipe) -
         bias = torch.cat([before[2].float(), bias])
         places = torch.cat([before[3], layer.first + chosen.nonzero()[:, 0]])
         if not bool(chosen.all()):
-            look = attended(layer, head, keys, places, bias)
+            look = attended(layer, layer.queries[head], layer.places, keys, places, bias)  # [2, group, rows, m]
             stood = len(before[0])
-            rest = weights.output[head] - look[:, :stood] @ before[1].float()
-            own = FITS[recipe.fit](look[:, stood:], rest, own, recipe.strength)
+            rest = weights.output[head] - look[..., :stood] @ before[1].float()
+            look[1] *= recipe.details**0.5
+            rest[1] *= recipe.details**0.5
+            own = FITS[recipe.fit](look[..., stood:].flatten(0, 2), rest.flatten(0, 2), own, recipe.strength)
         heads.append((keys, torch.cat([before[1], own.to(keys.dtype)]), bias.to(keys.dtype), places))
     return Kept.of(heads)
 

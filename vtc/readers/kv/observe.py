@@ -7,9 +7,7 @@ pass, moved to positions just after the page, as if the text went on.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -18,16 +16,14 @@ from vtc.llm.frozen import FrozenLM, untouched
 from vtc.readers.kv.attention import Observation, attending
 from vtc.readers.kv.cache import CompactCache, Kept
 from vtc.readers.kv.rotation import rotated
+from vtc.readers.kv.sensitivity import attentions, sensitivity
 
 INSTRUCTION = "\n\nRepeat the text above word for word.\n\n"
 
 
 @dataclass(frozen=True)
 class Layer:
-    """One layer of a page of n tokens that was read on top of what was kept before.
-
-    Query heads share KV heads in groups; rows are those of a group together.
-    """
+    """One layer of a page of n tokens that was read on top of what was kept before."""
 
     before: Kept
     keys: torch.Tensor
@@ -35,15 +31,16 @@ class Layer:
     values: torch.Tensor
     """[KV, n, d]."""
     queries: torch.Tensor
-    """[KV, 2, rows, d]: moved ones of the first pass, and those of the second."""
+    """[KV, 2, group, rows, d]: moved ones of the first pass, and those of the second, of the query heads that share a
+    KV head."""
     first: int
     """Position of the page's first token."""
     places: torch.Tensor
-    """int64 [2 * rows], positions of the queries."""
+    """int64 [2, 1, rows], positions of the queries."""
     window: int | None
     """How far back the layer sees; None is all the way."""
-    reach: torch.Tensor
-    """[KV, n]: largest norm of a value behind its output projection, relative to the layer's input."""
+    loss: torch.Tensor
+    """[KV, group, n]: what an error as large as the value costs, `vtc.readers.kv.sensitivity`."""
     scaling: float
 
 
@@ -69,36 +66,22 @@ def observe(llm: FrozenLM, cache: CompactCache, ids: np.ndarray, most_rows: int 
             llm.prefill(np.concatenate([instruction, ids]), cache, beyond=True)
     places = torch.stack([start + n + rows, start + n + len(instruction) + rows])  # [2, rows]
     layers = []
-    for number, (module, kept, (keys, values)) in enumerate(zip(attentions(llm.model), cache.kept, read, strict=True)):
+    parts = zip(attentions(llm.model), cache.kept, read, sensitivity(llm), strict=True)
+    for number, (module, kept, (keys, values), roots) in enumerate(parts):
         moved = rotated(llm.model, first.queries[number], n, number)  # [heads, rows, d]
-        queries = torch.stack([moved, second.queries[number]], 1)  # [heads, 2, rows, d]
-        group = len(queries) // len(keys)
+        queries = torch.stack([moved, second.queries[number]], 1).unflatten(0, (len(keys), -1))
+        errors = torch.einsum("knd,kgde->kgne", values.float(), roots.unflatten(0, (len(keys), -1)))
         layers.append(
             Layer(
                 before=kept,
                 keys=keys,
                 values=values,
-                queries=queries.unflatten(0, (-1, group)).transpose(1, 2).flatten(2, 3),
+                queries=queries.transpose(1, 2).contiguous(),
                 first=start,
-                places=places.repeat(1, group).flatten(),
+                places=places[:, None],
                 window=second.windows[number],
-                reach=reach_of(module, values) / first.norms[number],
+                loss=errors.square().sum(-1),
                 scaling=float(module.scaling),
             )
         )
     return layers
-
-
-def attentions(model: Any) -> Sequence[Any]:
-    """The attention module of every layer, in order."""
-    return [layer.self_attn for layer in model.base_model.get_submodule("layers")]
-
-
-def reach_of(module: Any, values: torch.Tensor) -> torch.Tensor:
-    """Largest norm of values [KV, n, d] behind the output projection, over the query heads that read them: [KV, n]."""
-    heads, _, d = values.shape
-    weight = module.o_proj.weight.float().unflatten(1, (heads, -1, d))  # [D, KV, group, d]
-    # |W v| needs only the small Gram matrix of W: one d x d product instead of D x d for every value.
-    gram = torch.einsum("ohgd,ohge->hgde", weight, weight)  # [KV, group, d, d]
-    squares = torch.einsum("hnd,hgde,hne->hgn", values.float(), gram, values.float())
-    return squares.clamp_min(0).sqrt().amax(1)

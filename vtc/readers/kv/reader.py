@@ -26,7 +26,7 @@ class KvReader(MemoryReader):
     rows: int | None = None
     """Queries a head of each kind that the scores and the fit look at, at most; by default all. Fewer are faster, and
     miss the details that only the queries left out would have looked up."""
-    score: str = "balanced"
+    score: str = "loss"
     budget: str = "pooled"
     merge: str = "mass"
     fit: str = "ridge"
@@ -38,6 +38,10 @@ class KvReader(MemoryReader):
         if self.rows is not None and self.rows < 1:
             raise UsageError(f"rows={self.rows}: must be at least 1")
         self.recipe = Recipe(self.score, self.budget, self.merge, self.fit)
+
+    def admit(self, tokens: int) -> None:
+        """Refuse what the window does not hold."""
+        self.check_entries(tokens)
 
     def remember(self, opening: np.ndarray) -> Memory:
         """Read, repeat, compact."""

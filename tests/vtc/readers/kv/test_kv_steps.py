@@ -20,9 +20,10 @@ from vtc.readers.kv.budget import even, floor, pooled
 from vtc.readers.kv.compact import STEPS, Recipe, compacted, extended, opened
 from vtc.readers.kv.fit import ridge
 from vtc.readers.kv.merge import mass, nearest
-from vtc.readers.kv.observe import attentions, observe, reach_of
+from vtc.readers.kv.observe import observe
 from vtc.readers.kv.reader import KvReader
-from vtc.readers.kv.score import weigh
+from vtc.readers.kv.score import USUAL, loss, weigh
+from vtc.readers.kv.sensitivity import sensitivity
 from vtc.records.errors import UsageError
 
 
@@ -84,35 +85,35 @@ def test_the_fit_is_least_squares_with_one_pseudo_row_an_entry() -> None:
     torch.testing.assert_close(ridge(weights, target, values, 2.0), expected, atol=1e-4, rtol=1e-4)
 
 
-def test_weights_and_reach_are_those_of_the_model_s_own_parts(lm: FrozenLM) -> None:
+def test_weights_and_losses_are_those_of_the_model_s_own_parts(lm: FrozenLM) -> None:
     """Every query by itself, over what was kept of a first page and all of a second."""
     cache = extended(lm, opened(lm, draw(3)), draw(30, 2), 3, Recipe(sinks=1))
     layers = observe(lm, cache, draw(17, 1))
     assert cache.get_seq_length() == 33 and any(bool((kept.bias != 0).any()) for kept in cache.kept)
-    for module, kept, layer in zip(attentions(lm.model), cache.kept, layers, strict=True):
+    for kept, layer, roots in zip(cache.kept, layers, sensitivity(lm), strict=True):
         found = weigh(layer)
-        heads, d = len(layer.keys), layer.keys.shape[-1]
-        group = module.o_proj.weight.shape[1] // (heads * d)
+        group = layer.queries.shape[2]
         for head, (keys, values, bias, index) in enumerate(kept.heads()):
             stood = len(keys)
             keys, values = torch.cat([keys, layer.keys[head]]), torch.cat([values, layer.values[head]])
             bias = torch.cat([bias, torch.zeros(17)])
             index = torch.cat([index, torch.arange(33, 50)])
-            rows = layer.queries[head].flatten(0, 1)
-            own = torch.zeros(len(rows), len(keys))
-            for i, row in enumerate(rows):
-                near = index > layer.places[i] - (layer.window or 10**6)
+            own = torch.zeros(2, group, 17, len(keys))
+            for kind, member, i in np.ndindex(2, group, 17):
+                near = index > layer.places[kind, 0, i] - (layer.window or 10**6)
                 if bool(near.any()):
-                    own[i, near] = (keys @ row * layer.scaling + bias)[near].softmax(0)
+                    scores = keys @ layer.queries[head, kind, member, i] * layer.scaling + bias
+                    own[kind, member, i, near] = scores[near].softmax(0)
             torch.testing.assert_close(found.output[head], own @ values, atol=1e-5, rtol=1e-4)
-            own, half = own[:, stood:], len(rows) // 2
-            torch.testing.assert_close(found.mean[head], own.mean(0), atol=1e-5, rtol=1e-4)
-            torch.testing.assert_close(found.peak[head], own.amax(0), atol=1e-5, rtol=1e-4)
-            energy = (own[:half] ** 2).mean(0) + (own[half:] ** 2).mean(0)
-            torch.testing.assert_close(found.energy[head], energy, atol=1e-5, rtol=1e-4)
-            columns = module.o_proj.weight.split(d, 1)[head * group : (head + 1) * group]
-            norms = torch.stack([(layer.values[head] @ part.T).norm(dim=1) for part in columns]).amax(0)
-            torch.testing.assert_close(reach_of(module, layer.values)[head], norms, atol=1e-4, rtol=1e-4)
+            own = own[..., stood:]
+            torch.testing.assert_close(found.mean[head], own.mean((0, 1, 2)), atol=1e-5, rtol=1e-4)
+            torch.testing.assert_close(found.peak[head], own.amax((0, 1, 2)), atol=1e-5, rtol=1e-4)
+            torch.testing.assert_close(found.energy[head], (own**2).mean(2), atol=1e-5, rtol=1e-4)
+            fisher = torch.stack([part @ part.T for part in roots[head * group : (head + 1) * group]])
+            lost = torch.einsum("nd,gde,ne->gn", layer.values[head], fisher, layer.values[head])
+            torch.testing.assert_close(layer.loss[head], lost, atol=1e-4, rtol=1e-3)
+            score = (USUAL * found.energy[head, 0] + found.energy[head, 1]) * lost
+            torch.testing.assert_close(loss(found, layer.loss)[head], score.sum(0).sqrt(), atol=1e-4, rtol=1e-3)
 
 
 @pytest.mark.parametrize("ratio", [2, 4, 8])
