@@ -111,7 +111,7 @@ class Reading:
         if not isinstance(press, KeptScoresPress) or (opening, document) != self.read_ids or entries >= self.length:
             return False
         for layer, keys in zip(self.cache.layers, self.keys, strict=True):
-            pass
+            layer.keys = keys.clone()
         press.again(self.model, share_of(entries, self.length))
         return True
 
