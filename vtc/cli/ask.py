@@ -34,7 +34,7 @@ def add_parser(verbs: Any) -> None:
     parser.add_argument("--llm", default="smollm2-135m", metavar="SPEC", help="LLM that reads: folder or hub id")
     parser.add_argument("--max-tokens", type=int, default=128, metavar="N", help="longest answer (default: 128)")
     expand = parser.add_argument_group("reader expand", "left out, the reader decides")
-    expand.add_argument("--pages", type=int, metavar="K", help="most pages that passages are taken from")
+    expand.add_argument("--pages", type=int, metavar="K", help="most pages that passages are taken from (expand, kv)")
     expand.add_argument("--tokens", type=int, metavar="N", help="most tokens of text given to the LLM")
     expand.add_argument("--passage-bytes", type=int, metavar="N", help="longest passage")
     expand.add_argument("--order", metavar="ORDER", help="rank: the best passage last; text: as they stand in the text")

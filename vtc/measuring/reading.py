@@ -17,9 +17,10 @@ from vtc.measuring import cost
 from vtc.measuring.foresight import Trial, refer, trial
 from vtc.measuring.readrecord import record_of
 from vtc.measuring.runs import tick
-from vtc.measuring.stretches import Stretch, cut
+from vtc.measuring.stretches import SHORTEST, Stretch, cut
 from vtc.measuring.truncate import LastTokens
 from vtc.readers.base import Reader
+from vtc.readers.kv.reader import RESERVE
 from vtc.readers.source import plain
 from vtc.records.errors import UsageError
 from vtc.records.progress import bar
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from vtc.llm.frozen import FrozenLM
 
 RATIOS = (4.0, 8.0, 16.0, 32.0)
+TOKENS = 1024
 QUESTION = "What is said here, and who says it?"
 """Asked for the clock alone: the time to an answer's first token depends on lengths, not on words."""
 
@@ -53,7 +55,7 @@ def measure_reader(
     llm: str | None = None,
     artifacts: str | os.PathLike[str] | None = None,
     stretches: int = 5,
-    tokens: int = 1024,
+    tokens: int | None = None,
     next_tokens: int = 64,
     seed: int = 0,
     progress: bool = False,
@@ -71,7 +73,7 @@ def measure_reader(
         llm: the frozen LLM that reads.
         artifacts: folder of glyph tables, for documents.
         stretches: most of a file; they do not overlap.
-        tokens: of the document in a stretch; fewer where the file is short.
+        tokens: of the document in a stretch, by default 1,024 or what the window leaves; fewer where the file is short.
         next_tokens: held out after it.
         seed: draws the stretches and the resamples. Nothing else is random.
         progress: show a bar on a terminal's standard error.
@@ -89,7 +91,7 @@ def measure_reader(
         raise UsageError("nothing to measure; name a file")
     asked = ratios_of(reader, ratios)
     for name, value in (("stretches", stretches), ("tokens", tokens), ("next-tokens", next_tokens)):
-        if value < 1:
+        if value is not None and value < 1:
             raise UsageError(f"--{name} {value}: choose 1 or more")
     contents = {str(path): content(path, artifacts) for path in files}
     found = model or api.load_llm(llm or api.DEFAULT_LLM)
@@ -100,8 +102,8 @@ def measure_reader(
     for ratio, made in zip(asked, readers, strict=True):
         rows += [made] if ratio is None else [made, LastTokens(found, ratio)]
     question = readers[0].around(QUESTION)[1]
-    check_tokens(found, tokens, max(next_tokens + 1, len(question)))
-    texts = [text_of(path, data, found, stretches, tokens, next_tokens, seed) for path, data in contents.items()]
+    size = document_tokens(found, tokens, max(next_tokens + 1, len(question), RESERVE))
+    texts = [text_of(path, data, found, stretches, size, next_tokens, seed) for path, data in contents.items()]
     found.prefill(texts[0].parts[0].document)  # off the clock
     meter = bar(None, progress, total=sum(len(text.parts) for text in texts) * (len(rows) + 1), unit="reading")
     with meter or nullcontext():
@@ -150,21 +152,26 @@ def ratios_of(reader: str, ratios: Sequence[float] | None) -> list[float | None]
     return list(dict.fromkeys(map(float, ratios or RATIOS)))
 
 
-def check_tokens(llm: FrozenLM, tokens: int, after: int) -> None:
-    """Refuse documents that the window has no room for, since each is also read whole.
+def document_tokens(llm: FrozenLM, asked: int | None, after: int) -> int:
+    """Tokens of a document; each is also read whole, so the window limits them.
 
     Args:
-        after: tokens that follow a document at most.
+        after: tokens that follow a document at most, or that a reader leaves for them.
 
     Raises:
         UsageError: with the most that fit.
     """
     most = llm.window - 1 - after - 1  # a token starts the text, and another is the answer's first
-    if tokens > most:
+    if most < SHORTEST:
         raise UsageError(
-            f"--tokens {tokens}: each document is also read whole, and the window of {llm.name} ({llm.window}) has "
+            f"--next-tokens {after - 1}: leaves no room for a document in the window of {llm.name}; lower it"
+        )
+    if asked is not None and asked > most:
+        raise UsageError(
+            f"--tokens {asked}: each document is also read whole, and the window of {llm.name} ({llm.window}) has "
             f"room for {most} tokens of one; choose at most that"
         )
+    return min(TOKENS, most) if asked is None else asked
 
 
 def content(path: str | os.PathLike[str], artifacts: str | os.PathLike[str] | None) -> bytes:

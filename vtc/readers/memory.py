@@ -22,7 +22,8 @@ class Memory:
     """What the model keeps of a document."""
 
     cache: Any
-    """Key/value cache of what stands before the document, and of the document in whatever form."""
+    """Key/value cache of what stands before the document, and of the document in whatever form; or what a reader makes
+    such a cache of for each question."""
     positions: float
     """Entries for the document alone, on average over layers and heads."""
     spans: list[tuple[int, int]]

@@ -6,7 +6,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from eval.baselines.page import around
@@ -26,6 +26,8 @@ SIZE = len(WORDS[0].encode())
 
 
 @settings(deadline=None, max_examples=40)
+@example([0], 300)
+@example([1999], 300)
 @given(st.lists(st.integers(0, 1999), min_size=1, max_size=3, unique=True), st.integers(40, 900))
 def test_a_page_is_whole_words_around_the_evidence(vocabulary: Vocabulary, numbers: list[int], tokens: int) -> None:
     evidence = [(number * (SIZE + 1), number * (SIZE + 1) + SIZE) for number in sorted(numbers)]

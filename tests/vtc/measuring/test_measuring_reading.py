@@ -18,7 +18,7 @@ from vtc.measuring.readshow import reading_table
 from vtc.measuring.stretches import Stretch, cut
 from vtc.measuring.truncate import LastTokens
 from vtc.readers.base import Context
-from vtc.readers.kv.reader import KvReader
+from vtc.readers.kv.reader import RESERVE, KvReader
 from vtc.readers.text import TextReader
 from vtc.records.errors import UsageError
 
@@ -138,8 +138,8 @@ def test_reading_all_of_it_agrees_with_itself(tiny: FrozenLM, tmp_path: Path) ->
 
 def test_the_clock_asks_a_question_that_fits(tiny: FrozenLM, tmp_path: Path) -> None:
     (tmp_path / "a.txt").write_bytes(TEXT * 2)
-    question = len(TextReader(tiny).around(QUESTION)[1])
-    most = tiny.window - 2 - question
+    room = max(RESERVE, len(TextReader(tiny).around(QUESTION)[1]))
+    most = tiny.window - 2 - room
     options: dict[str, Any] = {"reader": "kv", "ratios": [8], "next_tokens": 9, "model": tiny}
     (found, _) = measure_reader([tmp_path / "a.txt"], tokens=most, **options)
     assert found["document_tokens"] == most
@@ -158,6 +158,7 @@ def test_what_can_not_be_measured_is_refused_in_words(tiny: FrozenLM, tmp_path: 
         ("a.txt", {"reader": "kv", "ratios": [4, 0.5]}, "--ratios 0.5"),
         ("a.txt", {"reader": "kv", "stretches": 0}, "--stretches 0"),
         ("a.txt", {"reader": "kv", "next_tokens": 0}, "--next-tokens 0"),
+        ("a.txt", {"reader": "kv", "next_tokens": 1150}, "--next-tokens 1150: leaves no room"),
         ("a.txt", {"reader": "kv", "merge": "nearby"}, "nearby"),
         ("short.txt", {"reader": "kv"}, "short.txt: holds 50 tokens"),
         ("empty.txt", {"reader": "kv"}, "empty.txt: is empty"),

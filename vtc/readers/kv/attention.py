@@ -104,7 +104,7 @@ def attend(
         v = torch.cat([values.expand(len(query), -1, -1), value[:, head]], 1)[:, None]
         over = bias.to(q.dtype).expand(len(query), 1, count, -1)
         if window:
-            over = over.masked_fill(places[:, None] - index[None] >= window, float("-inf"))
+            over = over.masked_fill(places[:, None] - index >= window, float("-inf"))
         mask = torch.cat([over, _additive(attention_mask, q, key.shape[2])], -1)
         shape = (-1, group, -1, -1)
         found.append(scaled_dot_product_attention(q, k.expand(shape), v.expand(shape), mask, scale=scaling))

@@ -9,6 +9,7 @@ all caches, in order, and within a cache over its KV heads:
     scales.L           float16 [2, n]: of keys and of values, under int8 alone
     index.L            uint16 or uint32 [n]: positions, each less the one before it in its head
     bias.L, runs.L     float32 [r] and uint32 [r]: biases, and how many entries in a row share one
+    beside.NAME        whatever else goes with them
 
 A head's entries share one bias a page, so that biases cost next to nothing in any precision.
 """
@@ -16,7 +17,7 @@ A head's entries share one bias a page, so that biases cost next to nothing in a
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -32,14 +33,18 @@ if TYPE_CHECKING:
     from vtc.llm.frozen import FrozenLM
 
 VERSION = 1
+BESIDE = "beside."
 TINY = float(np.finfo(np.float16).smallest_subnormal)
 
 
-def pack(caches: Sequence[CompactCache], form: str = "float16") -> bytes:
+def pack(
+    caches: Sequence[CompactCache], form: str = "float16", beside: Mapping[str, np.ndarray] | None = None
+) -> bytes:
     """Caches of one model, at least one, as bytes; what was read on top of them is left out.
 
     Args:
         form: of keys and values: float32, float16, or int8 with one float16 scale a vector.
+        beside: further arrays, which `unpack_beside` gives back.
 
     Raises:
         UsageError: an unknown form, or one whose range the numbers exceed.
@@ -56,7 +61,21 @@ def pack(caches: Sequence[CompactCache], form: str = "float16") -> bytes:
     for number, parts in enumerate(layers):
         for name, array in pack_layer(parts, form).items():
             tensors[f"{name}.{number}"] = array
+    for name, array in (beside or {}).items():
+        tensors[BESIDE + name] = array
     return save(tensors)
+
+
+def unpack_beside(blob: bytes) -> dict[str, np.ndarray]:
+    """What `pack` was given beside the caches.
+
+    Raises:
+        VtcError: other bytes.
+    """
+    try:
+        return {name[len(BESIDE) :]: array for name, array in load(blob).items() if name.startswith(BESIDE)}
+    except SafetensorError as error:
+        raise VtcError(f"not latents of reader 'kv' ({error}); compress the text again") from error
 
 
 def unpack(blob: bytes, llm: FrozenLM) -> list[CompactCache]:

@@ -16,11 +16,12 @@ from vtc.llm.frozen import FrozenLM
 from vtc.llm.vocabulary import Vocabulary
 from vtc.readers.kv.bank.cut import page_ends
 from vtc.readers.kv.bank.likelihood import likelihood
-from vtc.readers.kv.bank.place import behind, beside, without
+from vtc.readers.kv.bank.place import behind, beside, halved, without
 from vtc.readers.kv.bank.querykey import Head, Keys, finders, queries_of
 from vtc.readers.kv.cache import CompactCache
 from vtc.readers.kv.compact import Recipe, extended, opened
 from vtc.readers.search import Index
+from vtc.records.errors import UsageError
 from vtc.records.progress import bar
 
 PAGE_TOKENS = 640
@@ -50,12 +51,17 @@ class Choosing:
     likelihood: float = 0.25
     """Weight of the question's log-probability, nats, beside the score of its queries; 0 saves its computation."""
 
+    def __post_init__(self) -> None:
+        if self.words < 0 or self.looks < 1 or not self.likelihood >= 0:
+            raise UsageError("words and likelihood must be at least 0, looks at least 1")
+
 
 class Bank:
     """Pages that were each read alone after one opening.
 
     Attributes:
         pages: what is kept of each, in float16, at the positions right after the opening, without the opening itself.
+        texts: of the pages.
         spans: bytes of the text that each page stands for, start and stop.
         heads: layer and query head of those that choose; empty where there is one page.
     """
@@ -73,12 +79,13 @@ class Bank:
         Args:
             opening: ids int32 [k >= 1] that every page was read after.
             pages: at least one; `Bank.pages` of another bank, in any precision.
-            texts: of the pages; only what questions are compared with is kept of them.
+            texts: of the pages.
             heads: `Bank.heads` of another bank of the same document; by default they are found anew.
         """
         self.llm = llm
         self.sink = opened(llm, opening)
-        self.pages = [without(page, 0) for page in pages]
+        self.pages = [halved(page) for page in pages]
+        self.texts = list(texts)
         ends = np.cumsum([0, *map(len, texts)])
         self.spans = [(int(a), int(b)) for a, b in zip(ends, ends[1:], strict=False)]
         self._index = Index(text.decode(errors="replace") for text in texts)
@@ -103,8 +110,9 @@ class Bank:
 
         Args:
             ratio, recipe, rows: as of `extended`.
-            page_tokens: most tokens of a page.
+            page_tokens: most tokens of a page; less where the window is so small that a question would not fit behind.
         """
+        page_tokens = min(page_tokens, max(1, (llm.window - len(opening)) // 2))
         parts = np.split(ids, page_ends(ids, llm.vocabulary, page_tokens)[:-1])
         sink = opened(llm, opening)
 
@@ -130,18 +138,16 @@ class Bank:
         if len(self.pages) == 1:
             return [Choice(0, 0.0)][:most]
         first, last = within(closing, self.llm.vocabulary, question)
-        start = self.sink.get_seq_length()
-        looks = self._keys.scores(queries_of(self.llm, self.sink, closing[:last], first), start + first).sum(
-            0
-        )  # [pages]
+        asked = closing[:last]
+        queries = queries_of(self.llm, self.sink, asked, first)
+        looks = self._keys.scores(queries, self.sink.get_seq_length() + first).sum(0)  # [pages]
         best = looks.topk(min(how.looks, len(looks))).indices.tolist()
         candidates = sorted({*best, *self._index.rank(question)[: how.words].tolist()})
         scores = looks[candidates]
-        if how.likelihood and len(candidates) > 1:
+        told = max(first, 1)  # the first token of all is told by nothing
+        if how.likelihood and len(candidates) > 1 and told < last:
             held = beside(self.llm, self.sink, [self.pages[number] for number in candidates])
-            # The first token has something before it: what stands around the question, or at least its own first.
-            told = likelihood(self.llm, held, len(candidates), closing[:last], max(first, 1))
-            scores = scores + how.likelihood * told
+            scores = scores + how.likelihood * likelihood(self.llm, held, len(candidates), asked, told)
         order = scores.argsort(descending=True, stable=True)[:most].tolist()
         return [Choice(candidates[place], float(scores[place])) for place in order]
 

@@ -36,11 +36,13 @@ class Beside(Kept):
 
 def without(cache: CompactCache, opening: int) -> CompactCache:
     """A page read right after `opening` tokens, without them, in float16."""
-    found = []
-    for kept in cache.kept:
-        heads = [tuple(part[opening:] for part in head) for head in kept.heads()]
-        found.append(in_form(Kept.of(heads), torch.float16))  # type: ignore[arg-type]
-    return CompactCache(found, cache.get_seq_length())
+    heads = [[tuple(part[opening:] for part in head) for head in kept.heads()] for kept in cache.kept]
+    return halved(CompactCache([Kept.of(layer) for layer in heads], cache.get_seq_length()))  # type: ignore[arg-type]
+
+
+def halved(cache: CompactCache) -> CompactCache:
+    """A page in float16; what is so already is not copied."""
+    return CompactCache([in_form(kept, torch.float16) for kept in cache.kept], cache.get_seq_length())
 
 
 def behind(llm: FrozenLM, sink: CompactCache, pages: Sequence[CompactCache], gap: int = 0) -> CompactCache:

@@ -15,6 +15,7 @@ from vtc.readers.kv.bank.bank import Bank, Choosing, within
 from vtc.readers.kv.bank.place import without
 from vtc.readers.kv.cache import CompactCache
 from vtc.readers.kv.compact import Recipe, compacted, extended, opened
+from vtc.records.errors import UsageError
 
 OPENING = np.array([1, 2, 3], np.int32)
 TEXT = (
@@ -59,12 +60,26 @@ def test_a_question_s_pages_are_the_same_each_time_best_first(lm: FrozenLM) -> N
     assert again.choose(asked, "Who walks behind the mill?", most=2) == found
 
 
-def test_words_alone_and_looks_alone_choose_candidates(lm: FrozenLM) -> None:
+def test_words_and_looks_give_candidates(lm: FrozenLM) -> None:
     bank = bank_of(lm)
     asked = lm.vocabulary.encode("the tide")
-    assert [choice.page for choice in bank.choose(asked, "the tide", 3, Choosing(words=1, looks=0))] == [1]
-    assert len(bank.choose(asked, "xyz", 3, Choosing(words=3, looks=2))) == 2  # no word is shared
-    assert len(bank.choose(asked, "the tide", 3, Choosing(looks=3, likelihood=0))) == 3
+    by_looks = bank.choose(asked, "the tide", 3, Choosing(0, 1, 0))
+    by_both = bank.choose(asked, "the tide", 3, Choosing(1, 1, 0))
+    assert len(by_looks) == 1 and {choice.page for choice in by_both} == {by_looks[0].page, 1}  # only page 1 has a tide
+    assert len(bank.choose(asked, "xyz", 3, Choosing(3, 2))) == 2  # no word is shared
+    assert len(bank.choose(lm.vocabulary.encode("?"), "?", 3)) == 3  # a single token, with nothing before it
+
+
+def test_the_halves_of_a_bank_are_not_copied(lm: FrozenLM) -> None:
+    bank = bank_of(lm)
+    again = Bank(lm, OPENING, bank.pages, [TEXT.encode()[a:b] for a, b in bank.spans], bank.heads)
+    for old, new in zip(bank.pages, again.pages, strict=True):
+        assert all(a.keys.data_ptr() == b.keys.data_ptr() for a, b in zip(old.kept, new.kept, strict=True))
+
+
+def test_some_candidates_are_needed() -> None:
+    with pytest.raises(UsageError, match="looks at least 1"):
+        Choosing(looks=0)
 
 
 def test_likelihood_weighs_in(lm: FrozenLM) -> None:
