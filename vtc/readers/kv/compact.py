@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
+from weakref import WeakKeyDictionary
 
 import numpy as np
 import torch
@@ -53,6 +54,19 @@ class Recipe:
             raise UsageError("sinks and bias must be at least 0, share from 0 to 1, strength and details above 0")
 
 
+@dataclass(frozen=True)
+class Seen:
+    """A page that was read and observed, before anything is left out."""
+
+    layers: Sequence[Layer]
+    weights: Sequence[Weights]
+    length: int
+    """Tokens up to its end."""
+
+
+_latest: WeakKeyDictionary[FrozenLM, tuple[Any, Seen]] = WeakKeyDictionary()
+
+
 @torch.inference_mode()
 def opened(llm: FrozenLM, opening: np.ndarray) -> CompactCache:
     """What stands before a document, ids int32 [k >= 1], read and kept whole."""
@@ -69,15 +83,16 @@ def opened(llm: FrozenLM, opening: np.ndarray) -> CompactCache:
 
 
 @torch.inference_mode()
-def extended(
-    llm: FrozenLM, cache: CompactCache, ids: np.ndarray, ratio: float, recipe: Recipe, rows: int | None = None
-) -> CompactCache:
-    """A page of ids, int32 [n], read on top of a cache, compacted, and joined to what the cache holds.
-
-    Of the page's scalars 1 / ratio are kept, biases counted.
-    """
+def watched(llm: FrozenLM, cache: CompactCache, ids: np.ndarray, rows: int | None = None) -> Seen:
+    """A page of ids, int32 [n], read on top of a cache, which stays as it was; see `observe` for `rows`."""
     layers = observe(llm, cache, ids, rows)
-    weights = [weigh(layer) for layer in layers]
+    return Seen(layers, [weigh(layer) for layer in layers], cache.get_seq_length() + len(ids))
+
+
+@torch.inference_mode()
+def reduced(seen: Seen, ratio: float, recipe: Recipe) -> CompactCache:
+    """What was kept before a page, and 1 / ratio of the page's scalars, biases counted."""
+    layers, weights = seen.layers, seen.weights
     pairs = zip(weights, layers, strict=True)
     scores = torch.stack([SCORES[recipe.score](found, layer.loss) for found, layer in pairs])  # [layers, KV, n]
     d = layers[0].keys.shape[-1]
@@ -85,8 +100,14 @@ def extended(
     mask = torch.ones_like(scores, dtype=torch.bool)
     if ratio > 1:
         mask = BUDGETS[recipe.budget](scores, total, floor(scores, total, recipe.share, recipe.sinks))
-    kept = [joined(*parts, recipe) for parts in zip(layers, weights, mask, strict=True)]
-    return CompactCache(kept, cache.get_seq_length() + len(ids))
+    return CompactCache([joined(*parts, recipe) for parts in zip(layers, weights, mask, strict=True)], seen.length)
+
+
+def extended(
+    llm: FrozenLM, cache: CompactCache, ids: np.ndarray, ratio: float, recipe: Recipe, rows: int | None = None
+) -> CompactCache:
+    """A page of ids, int32 [n], read on top of a cache, compacted, and joined to what the cache holds."""
+    return reduced(watched(llm, cache, ids, rows), ratio, recipe)
 
 
 def joined(layer: Layer, weights: Weights, mask: torch.Tensor, recipe: Recipe) -> Kept:
@@ -118,8 +139,17 @@ def compacted(
     page: int = PAGE,
     rows: int | None = None,
 ) -> CompactCache:
-    """A document, ids int32 [n], after its opening, page after page: each sees what was kept of those before it."""
-    cache = opened(llm, opening)
-    for part in np.array_split(ids, max(1, round(len(ids) / page))):
+    """A document, ids int32 [n], after its opening, page after page: each sees what was kept of those before it.
+
+    What the last first page showed is kept, so that one document at several ratios is cheap.
+    """
+    first, *others = np.array_split(ids, max(1, round(len(ids) / page)))
+    key = (opening.tobytes(), first.tobytes(), rows)
+    held = _latest.get(llm)
+    if held is None or held[0] != key:
+        _latest.pop(llm, None)  # frees it before another is made
+        held = _latest[llm] = (key, watched(llm, opened(llm, opening), first, rows))
+    cache = reduced(held[1], ratio, recipe or Recipe())
+    for part in others:
         cache = extended(llm, cache, part, ratio, recipe or Recipe(), rows)
     return cache
