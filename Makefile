@@ -62,8 +62,11 @@ results: artefacts peers ## make eval/results anew (hours)
 	$(PY) -m eval.density
 	$(PY) -m eval.speed
 	$(PY) -m eval.run --suite ruler
-	$(PY) -m eval.run --suite reading
-	$(PY) -m eval.report runs/ruler runs/reading
+	$(PY) -m eval.run --suite kv
+	$(PY) -m eval.run --suite kv_ablation
+	$(PY) -m eval.run --suite long
+	$(PY) -m eval.latency
+	$(PY) -m eval.report runs/ruler runs/kv runs/kv_ablation runs/long
 
 clean: ## remove .venv and what was built in the clone; the cache outside stays
 	rm -rf $(VENV) build dist .mypy_cache .pytest_cache .ruff_cache .import_linter_cache .hypothesis

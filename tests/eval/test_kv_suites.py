@@ -18,7 +18,7 @@ needs_data = pytest.mark.skipif(
     not (data_dir() / "fox_en.jsonl.gz").is_file(),
     reason="no evaluation texts: name their directory in VTC_DATA (from dududuck00/DeepSeekOCR)",
 )
-PEERS = {"kvzip", "snapkv", "streamingllm", "chunkkv", "llmlingua"}
+PEERS = {"kvzip", "snapkv", "streamingllm", "chunkkv"}
 
 
 def part(suite: str, task: str) -> Part:
