@@ -27,7 +27,8 @@ def part(suite: str, task: str) -> Part:
 
 
 @pytest.mark.parametrize(
-    ("suite", "split"), [("kv", "test"), ("kv_dev", "dev"), ("kv_ablation", "test"), ("long", "test")]
+    ("suite", "split"),
+    [("kv", "test"), ("kv_dev", "dev"), ("kv_ablation", "test"), ("long", "test"), ("longest", "test")],
 )
 def test_every_part_is_of_one_side(suite: str, split: str) -> None:
     parts = load_suite(suite).parts
@@ -70,4 +71,4 @@ def test_long_documents_are_asked_ten_times() -> None:
     item = next(task.items())
     assert len(item.text) > 100_000 and len(item.probes) == 10 and len(item.probes[0].wrong) == 10
     assert {probe.tags["depth"] for probe in item.probes} == set(task.depths)
-    assert part("long", "two_pages").settings["filler"] == "mixed"
+    assert part("longest", "two_pages").settings["filler"] == "mixed"

@@ -14,6 +14,7 @@ import warnings
 from collections.abc import Generator, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager, contextmanager, nullcontext
+from functools import cached_property
 from pathlib import Path
 from typing import Any, TypeAlias
 
@@ -125,6 +126,11 @@ class FrozenLM:
 
         with ThreadPoolExecutor(2) as pool:  # hashing releases the interpreter lock
             return hashlib.sha256(b"".join(pool.map(digest, self.model.named_parameters()))).hexdigest()
+
+    @cached_property
+    def identity(self) -> str:
+        """The fingerprint when it was first asked for: what artefacts of this model are stamped with."""
+        return self.fingerprint()
 
     @contextmanager
     def frozen(self) -> Iterator[FrozenLM]:

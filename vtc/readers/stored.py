@@ -71,7 +71,7 @@ class Keeper:
             "options": options_of(reader),
             "form": self._form,
             "llm": reader.llm.name,
-            "fingerprint": reader.llm.fingerprint(),
+            "fingerprint": reader.llm.identity,
             "opening": key_of(opening),
             "text_tokens": reader.text_tokens,
             "positions": memory.positions,
@@ -114,7 +114,7 @@ def check_model(name: str, held: dict[str, Any], llm: FrozenLM) -> None:
     Raises:
         VtcError: naming both.
     """
-    found = llm.fingerprint()
+    found = llm.identity
     if found != held["fingerprint"]:
         raise VtcError(
             f"{name}: its latents were made with {held['llm']!r} ({held['fingerprint'][:12]}) and this model is "

@@ -33,7 +33,7 @@ def sensitivity(llm: FrozenLM) -> torch.Tensor:
     """A root of the Fisher information of every query head, float32 [layers, heads, d, d]: |e @ root|^2 = e' F e."""
     if llm not in _known:
         # Weights in another precision are other weights, and get a file of their own.
-        path = cache_dir() / KIND / f"{llm.fingerprint()}.safetensors"
+        path = cache_dir() / KIND / f"{llm.identity}.safetensors"
         try:
             fisher = torch.from_numpy(load_artefact(path, KIND)[0]["fisher"]).to(llm.device)
         except VtcError:  # none yet, or damaged
