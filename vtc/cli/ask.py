@@ -13,10 +13,11 @@ vtc ask report.vtc "Who signed the report?"
 vtc ask report.vtc "Who signed the report?" --pages 1 --json
 vtc ask letter.txt "What is it about?" --reader text
 vtc ask letter.txt "What is it about?" --reader kv --ratio 8
+vtc ask letter.txt "What is it about?" --reader kv --fast
 vtc ask report.vtc "Who signed the report?" --reader kv
 """
 
-READER_OPTIONS = ("pages", "tokens", "passage_bytes", "order", "ratio")
+READER_OPTIONS = ("pages", "tokens", "passage_bytes", "order", "ratio", "fast")
 """Passed on to the reader when given; the reader knows its own defaults and limits."""
 
 
@@ -40,6 +41,7 @@ def add_parser(verbs: Any) -> None:
     expand.add_argument("--order", metavar="ORDER", help="rank: the best passage last; text: as they stand in the text")
     kv = parser.add_argument_group("reader kv", "left out, the reader decides")
     kv.add_argument("--ratio", type=float, metavar="R", help="tokens of the text for each entry that attention sees")
+    kv.add_argument("--fast", action="store_true", default=None, help="read once, and predict what reading twice shows")
 
 
 def run(args: argparse.Namespace) -> int:

@@ -20,7 +20,7 @@ cat *.md | vtc compress - -o notes.vtc --json
 CODEC_OPTIONS = ("density", "width", "storage", "alphabet", "prior", "verify")
 """Passed on to the codec when given; the codec knows its own defaults and limits."""
 
-READER_OPTIONS = ("ratio", "latents")
+READER_OPTIONS = ("ratio", "latents", "fast")
 """The same for the reader whose latents the document is to hold."""
 
 
@@ -44,6 +44,9 @@ def add_parser(verbs: Any) -> None:
     )
     latents.add_argument("--reader", metavar="NAME", help="kv: the LLM reads the text now and the document keeps it")
     latents.add_argument("--ratio", type=float, metavar="R", help="tokens of the text for each entry that is kept")
+    latents.add_argument(
+        "--fast", action="store_true", default=None, help="read the text once, and predict what reading it twice shows"
+    )
     latents.add_argument("--latents", metavar="FORM", help="float16, float32 or int8 (default: float16)")
 
 

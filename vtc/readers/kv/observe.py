@@ -31,12 +31,12 @@ class Layer:
     values: torch.Tensor
     """[KV, n, d]."""
     queries: torch.Tensor
-    """[KV, 2, group, rows, d]: moved ones of the first pass, and those of the second, of the query heads that share a
-    KV head."""
+    """[KV, kinds, group, rows, d]: moved ones of the first pass, and those of the second if there was one, of the query
+    heads that share a KV head."""
     first: int
     """Position of the page's first token."""
     places: torch.Tensor
-    """int64 [2, 1, rows], positions of the queries."""
+    """int64 [kinds, 1, rows], positions of the queries."""
     window: int | None
     """How far back the layer sees; None is all the way."""
     loss: torch.Tensor
@@ -45,11 +45,14 @@ class Layer:
 
 
 @torch.inference_mode()
-def observe(llm: FrozenLM, cache: CompactCache, ids: np.ndarray, most_rows: int | None = None) -> list[Layer]:
+def observe(
+    llm: FrozenLM, cache: CompactCache, ids: np.ndarray, most_rows: int | None = None, repeat: bool = True
+) -> list[Layer]:
     """Read a page, int32 [n], on top of `cache`, then repeat it; the cache is left as it was.
 
     Args:
         most_rows: queries of a head that are kept of each pass, at even distances; None keeps all.
+        repeat: make the second pass.
 
     Returns:
         What each layer showed. The repetition may stand beyond the model's window: only its queries are used.
@@ -62,14 +65,16 @@ def observe(llm: FrozenLM, cache: CompactCache, ids: np.ndarray, most_rows: int 
         with attending(llm.model, cache, first):
             llm.prefill(ids, cache)
         read = [(layer.keys[0], layer.values[0]) for layer in cache.layers]  # the second pass makes new tensors
-        with attending(llm.model, cache, second):
-            llm.prefill(np.concatenate([instruction, ids]), cache, beyond=True)
-    places = torch.stack([start + n + rows, start + n + len(instruction) + rows])  # [2, rows]
+        if repeat:
+            with attending(llm.model, cache, second):
+                llm.prefill(np.concatenate([instruction, ids]), cache, beyond=True)
+    places = torch.stack([start + n + rows, start + n + len(instruction) + rows][: 1 + repeat])  # [kinds, rows]
     layers = []
     parts = zip(attentions(llm.model), cache.kept, read, sensitivity(llm), strict=True)
     for number, (module, kept, (keys, values), roots) in enumerate(parts):
         moved = rotated(llm.model, first.queries[number], n, number)  # [heads, rows, d]
-        queries = torch.stack([moved, second.queries[number]], 1).unflatten(0, (len(keys), -1))
+        kinds = [moved, second.queries[number]] if repeat else [moved]
+        queries = torch.stack(kinds, 1).unflatten(0, (len(keys), -1))
         errors = torch.einsum("knd,kgde->kgne", values.float(), roots.unflatten(0, (len(keys), -1)))
         layers.append(
             Layer(
@@ -79,7 +84,7 @@ def observe(llm: FrozenLM, cache: CompactCache, ids: np.ndarray, most_rows: int 
                 queries=queries.transpose(1, 2).contiguous(),
                 first=start,
                 places=places[:, None],
-                window=second.windows[number],
+                window=first.windows[number],
                 loss=errors.square().sum(-1),
                 scaling=float(module.scaling),
             )

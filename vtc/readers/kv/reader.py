@@ -15,6 +15,7 @@ from vtc.readers.kv.bank.bank import GAP, Bank
 from vtc.readers.kv.bank.stored import is_bank, pack_bank, unpack_bank
 from vtc.readers.kv.compact import Recipe, compacted
 from vtc.readers.kv.storage import pack, unpack
+from vtc.readers.kv.surrogate import surrogate
 from vtc.readers.memory import Memory, MemoryReader
 from vtc.records.errors import UsageError
 
@@ -32,8 +33,11 @@ class KvReader(MemoryReader):
     rows: int | None = None
     """Queries a head of each kind that the scores and the fit look at, at most; by default all. Fewer are faster, and
     miss the details that only the queries left out would have looked up."""
-    pages: int = 4
-    """Pages before the model for a question, at most, where the document is longer than the window."""
+    pages: int = 2
+    """Pages before the model for a question, at most, where the document is longer than the window. A small model
+    hardly reads any but the last one; a larger one may be given more."""
+    fast: bool = False
+    """Read the document once and predict the scores, instead of reading it twice; see `vtc.readers.kv.surrogate`."""
     score: str = "loss"
     budget: str = "pooled"
     merge: str = "mass"
@@ -47,7 +51,16 @@ class KvReader(MemoryReader):
             raise UsageError(f"rows={self.rows}: must be at least 1")
         if self.pages < 1:
             raise UsageError(f"--pages {self.pages}: must be at least 1")
-        self.recipe = Recipe(self.score, self.budget, self.merge, self.fit)
+        self.recipe = Recipe(self.score, self.budget, self.merge, self.fit, fast=self.fast)
+
+    def admit(self, tokens: int) -> None:
+        """Refuse at once what can not be predicted.
+
+        Raises:
+            VtcError: `fast`, and there is no surrogate for this model.
+        """
+        if self.fast:
+            surrogate(self.llm)
 
     def remember(self, opening: np.ndarray) -> Memory:
         """Read, repeat, compact; what is longer than the window, less room for a question, as a bank of pages."""

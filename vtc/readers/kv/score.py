@@ -17,13 +17,13 @@ class Weights:
     """Attention of one layer's observed queries on the page."""
 
     energy: torch.Tensor
-    """[KV, 2, group, n]: mean squares of the weight over the rows of each kind and query head."""
+    """[KV, kinds, group, n]: mean squares of the weight over the rows of each kind and query head."""
     peak: torch.Tensor
     """[KV, n]: largest weight."""
     mean: torch.Tensor
     """[KV, n]: mean weight."""
     output: torch.Tensor
-    """[KV, 2, group, rows, d]: what attention gave, with what stands before the page."""
+    """[KV, kinds, group, rows, d]: what attention gave, with what stands before the page."""
 
 
 def weigh(layer: Layer) -> Weights:
@@ -47,7 +47,7 @@ def weigh(layer: Layer) -> Weights:
                 energy = torch.linalg.vector_norm(own, dim=0).square() / len(own)
                 kinds.append((energy, own.amax(0), own.mean(0), weights @ values))
         energies, peaks, means, outputs = (torch.stack(parts) for parts in zip(*kinds, strict=True))
-        shape = (2, -1)
+        shape = (layer.queries.shape[1], -1)
         found.append((energies.unflatten(0, shape), peaks.amax(0), means.mean(0), outputs.unflatten(0, shape)))
     return Weights(*(torch.stack(parts) for parts in zip(*found, strict=True)))
 
