@@ -141,13 +141,13 @@ def test_latents_of_a_newer_program_are_named_with_their_file(
 
 def test_a_text_beyond_the_window_is_held_as_pages(tmp_path: Path, tiny: FrozenLM) -> None:
     path = tmp_path / "long.vtc"
-    record = api.compress(TEXT * 4, path, codec="ids", model=tiny, reader="kv", ratio=4)
+    record = api.compress(TEXT * 5, path, codec="ids", model=tiny, reader="kv", ratio=4)
     assert record["text_tokens"] > tiny.window
-    fresh = api.ask(TEXT * 4, QUESTION, reader="kv", ratio=4, model=tiny, max_new_tokens=4)
+    fresh = api.ask(TEXT * 5, QUESTION, reader="kv", ratio=4, model=tiny, max_new_tokens=4)
     held = api.ask(path, QUESTION, reader="kv", model=tiny, max_new_tokens=4)
     assert held["passages"] == fresh["passages"] and 1 <= len(held["passages"]) <= 2
     assert held["positions"] == pytest.approx(fresh["positions"])
-    assert api.restore(path) == TEXT * 4
+    assert api.restore(path) == TEXT * 5
 
 
 @pytest.mark.parametrize(
